@@ -3,7 +3,7 @@
  *
  *   columns                   read in place, in strips of neighbouring columns (lanes_columns.c)
  *   short rows and segments   sequences of about equal length are transposed into a strip, and its
- *                             results back (lanes_rows.c)
+ *                             results back (lanes_rows.c, lanes_segments.c)
  *
  * Each lane follows the law on its own, so it does not matter which sequences share a strip. */
 #ifndef TALLY_LANES_H
@@ -43,7 +43,7 @@ void tl_lanes_of_scan(tl_lanes_job *job, const tally_view *out, const tally_scan
 /* 0: lanes do not support these windows. */
 int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_window_options *o);
 
-/* ---- strips: lanes.c, used by lanes_rows.c and lanes_columns.c ---- */
+/* ---- strips: lanes.c, lanes_copy.c; used by the other files ---- */
 
 /* Where the elements of a strip are. */
 typedef struct tl_lanes_from {
@@ -141,8 +141,8 @@ void tl_lanes_fold(tl_lanes_buffers *buffers, const tl_lanes_from *from, int64_t
 /* The staged state of a lane, as a state of the law. */
 void tl_lanes_staged(const tl_lanes_buffers *buffers, int64_t lane, tl_state *s);
 
-/* Makes a lane continue a sequence whose nodes are in c. init: S(0), or NULL. Both are states of the
- * law; the nodes have 8 elements or more. */
+/* Makes a lane continue a sequence whose nodes, of 8 elements or more, are in c. init: S(0), or
+ * NULL. Both are states of the law. */
 void tl_lanes_continue(const tl_lanes_job *job, const tl_lanes *k, int64_t lane, tl_counter *c,
                        const tl_state *init);
 
@@ -188,6 +188,67 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
 /* Processes sequences r0 .. r1 - 1 of a view of rows or segments; `one` gets those that are too
  * long for lanes. */
 void tl_lanes_rows(tl_lanes_batch *batch, int64_t r0, int64_t r1, tl_lanes_one *one, void *with);
+
+/* ---- lanes_rows.c, lanes_segments.c: a batch of rows or segments, in strips ---- */
+
+enum {
+    TL_BATCH_SEQUENCES = 2048,         /* most sequences of a batch */
+    TL_BATCH_ELEMENTS = 64 * 1024 - 1, /* most elements of a batch */
+    TL_BATCH_WAYS = 4,                 /* counters of a class of segments */
+    TL_LANES_OVER = 8                  /* a transposition reads multiples of this many elements */
+};
+
+/* A segment of a batch, in one word that is stored and loaded at once: the number of elements
+ * before it in the batch, its length (16 bits), and its number (16 bits). */
+typedef uint64_t tl_segment;
+static inline tl_segment tl_segment_of(int64_t at, int64_t n, int64_t r)
+{
+    return (uint64_t)at << 32 | (uint64_t)n << 16 | (uint64_t)r;
+}
+static inline uint64_t tl_segment_at(tl_segment s) { return s >> 32; }
+static inline uint16_t tl_segment_length(tl_segment s) { return (uint16_t)(s >> 16); }
+static inline uint16_t tl_segment_number(tl_segment s) { return (uint16_t)s; }
+
+struct tl_lanes_batch {
+    const tl_lanes_job *job;
+    tl_lanes_buffers buffers;
+    int64_t elem, result; /* bytes of the kernels' elements and results */
+    int direct_in, direct_out, stream, prefetch;
+
+    /* Longer sequences are processed one at a time; so are batches with a longer mean. */
+    int64_t longest, mean;
+    char *in, *pack, *out, *spill;
+    int64_t r0, count; /* the first sequence of the batch, and how many it has */
+    const char *x;     /* the first element, in place or copied */
+    const char *end;   /* nothing at or after this address may be read */
+    int near_end;      /* a strip might read past the end */
+    char *y;           /* where the first result goes */
+    tl_segment in_order[TL_BATCH_SEQUENCES],
+        sorted[TL_BATCH_SEQUENCES]; /* segments; sorted by length */
+    uint16_t alone[TL_BATCH_SEQUENCES];
+    uint16_t place[TL_LANES_LONG + 1][TL_BATCH_WAYS]; /* where the next segment of a class goes */
+};
+
+/* A strip: `count` sequences from s on, of least to most elements; `to` is the staging place of the
+ * first. rows: they are rows of one length. */
+typedef struct tl_strip {
+    const tl_segment *s;
+    int64_t count, least, most, to;
+    int rows;
+} tl_strip;
+
+/* Brings the elements of the batch to b->x, and its results from b->y to their places. */
+void tl_batch_load(tl_lanes_batch *b);
+void tl_batch_store(tl_lanes_batch *b);
+
+/* Lanes of a strip of sequences of n elements, which fit the first-level cache. */
+int64_t tl_batch_lanes(int64_t n);
+
+/* Computes a strip. next: see tl_transpose. */
+void tl_batch_strip(tl_lanes_batch *b, tl_strip strip, tl_prefetch next);
+
+/* Processes rows r0 .. r1 - 1, which have one length. */
+void tl_batch_rows(tl_lanes_batch *b, int64_t r0, int64_t r1);
 
 /* Are lanes faster for these rows or segments? */
 int tl_lanes_take_rows(const tl_lanes_job *job);

@@ -124,8 +124,8 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
 
 /* ---- blocks of rows ---- */
 
-/* The nodes of `count` blocks of `size` rows, for all columns: node j of all columns before node j +
- * 1. The nodes of the rows after the last block follow. */
+/* The nodes of `count` blocks of `size` rows, for all columns: node j of all columns before node
+ * j + 1. The nodes of the rows after the last block follow. */
 typedef struct {
     int64_t size, count, pieces;
     const unsigned char *levels; /* of all pieces */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Rows of a strip of lanes, copied to where kernels read them, and results to where they belong
- * (lanes.h). */
+ * (lanes.h); and rows of narrow elements, which have kernels of their own. */
 #include "lanes.h"
+#include "narrow/narrow.h"
 #include "widen.h"
 #include "context/view.h"
 #include "cpu/kernel/simd.h"
@@ -149,4 +150,39 @@ void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, const tl_m
             copy_small(out + j * to->step * final, r, width, final);
         else
             tl_copy_strided(out + j * to->step * final, to->col_step, r, 1, width, final);
+}
+
+/* ---- narrow elements ---- */
+
+static tl_narrow_strip strip_of(const tl_lanes_from *from, int64_t row, int64_t rows, int64_t bytes)
+{
+    return (tl_narrow_strip){.x = from->x + row * from->step * bytes,
+                             .step = from->step,
+                             .rows = rows,
+                             .width = from->width};
+}
+
+void tl_narrow_rows(const tl_lanes_job *job, const tl_lanes_from *from, const tl_lanes_to *to,
+                    int64_t at, int64_t m, void *acc)
+{
+    const int64_t bytes = job->plan->op->elem_bytes, sign = job->reverse ? -1 : 1,
+                  row = job->reverse ? job->in->n - 1 - at : at;
+    tl_narrow_strip s = strip_of(from, row, m, bytes);
+    s.step *= sign;
+    if (to) {
+        s.out = to->out + row * to->step * bytes;
+        s.out_step = sign * to->step;
+    }
+    job->plan->narrow->columns(&s, acc, job->exclusive, job->plan->keys);
+}
+
+void tl_narrow_windows(const tl_lanes_job *job, const tl_lanes_from *from, const tl_lanes_to *to,
+                       int64_t at, int64_t windows)
+{
+    _Alignas(64) char rows[TL_NARROW_ROWS];
+    const int64_t bytes = job->plan->op->elem_bytes;
+    tl_narrow_strip s = strip_of(from, at, windows, bytes);
+    s.out = to->out + (at + (job->valid ? 0 : job->before)) * to->step * bytes;
+    s.out_step = to->step;
+    job->plan->narrow->column_windows(&s, job->w, rows, job->plan->keys);
 }

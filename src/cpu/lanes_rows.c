@@ -17,46 +17,11 @@
 #include <string.h>
 
 enum {
-    SEQUENCES = 2048,         /* most sequences of a batch */
-    ELEMENTS = 64 * 1024 - 1, /* most elements of a batch */
-    STAGED = 16 * 1024,       /* most elements of a batch of rows that are copied or widened */
+    STAGED = 16 * 1024, /* most elements of a batch of rows that are copied or widened */
     STREAM_BYTES = 4 * 1024 * 1024, /* results of at least this size use non-temporal stores */
-    LISTED = 64,                    /* segments that are listed at a time */
-    WAYS = 4,
-    OVER = 8, /* a transposition reads multiples of this many elements */
     /* A sequence that a transposition would read past the end of is copied; this many elements are
      * enough for the copies of one strip. */
     SPILL = 4 * TL_LANES_LONG
-};
-
-/* A segment of a batch, in one word that is stored and loaded at once: the number of elements
- * before it in the batch, its length (16 bits), and its number (16 bits). */
-typedef uint64_t sequence;
-static inline sequence sequence_of(int64_t at, int64_t n, int64_t r)
-{
-    return (uint64_t)at << 32 | (uint64_t)n << 16 | (uint64_t)r;
-}
-static inline uint64_t at_of(sequence s) { return s >> 32; }
-static inline uint16_t length_of(sequence s) { return (uint16_t)(s >> 16); }
-static inline uint16_t number_of(sequence s) { return (uint16_t)s; }
-
-struct tl_lanes_batch {
-    const tl_lanes_job *job;
-    tl_lanes_buffers buffers;
-    int64_t elem, result; /* bytes of the kernels' elements and results */
-    int direct_in, direct_out, stream, prefetch;
-
-    /* Longer sequences are processed one at a time; so are batches with a longer mean. */
-    int64_t longest, mean;
-    char *in, *pack, *out, *spill;
-    int64_t r0, count; /* the first sequence of the batch, and how many it has */
-    const char *x;     /* the first element, in place or copied */
-    const char *end;   /* nothing at or after this address may be read */
-    int near_end;      /* a strip might read past the end */
-    char *y;           /* where the first result goes */
-    sequence in_order[SEQUENCES], sorted[SEQUENCES]; /* segments; sorted by length */
-    uint16_t alone[SEQUENCES];
-    uint16_t place[TL_LANES_LONG + 1][WAYS]; /* where the next segment of a class goes */
 };
 
 /* ---- where sequences lie ---- */
@@ -112,11 +77,12 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
 
     int64_t all = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
     const int64_t total = all;
-    if (all > ELEMENTS) all = ELEMENTS;
-    all += TL_ABREAST * OVER;
+    if (all > TL_BATCH_ELEMENTS) all = TL_BATCH_ELEMENTS;
+    all += TL_ABREAST * TL_LANES_OVER;
     memset(b, 0, offsetof(tl_lanes_batch, in_order));
     b->job = job;
-    const tl_lanes_size size = {TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST};
+    const tl_lanes_size size = {TL_LANES_STRIP, TL_LANES_LONG,
+                                (TL_LANES_LONG + TL_LANES_OVER) * TL_ABREAST};
     if (!tl_lanes_open(&b->buffers, ctx, me, job, size)) return NULL;
     b->elem = b->buffers.elem;
     b->longest = longest_of(job);
@@ -124,8 +90,8 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     b->result = b->buffers.result;
 
     /* Rows with gaps: elements past the end of a row may not exist, so the length must be a
-     * multiple of OVER. */
-    b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % OVER == 0);
+     * multiple of TL_LANES_OVER. */
+    b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % TL_LANES_OVER == 0);
     const int64_t results = !out ? in->rows : out->offsets ? total : out->rows * out->n;
     b->prefetch = in->stride == 1 ? tl_prefetches(total * plan->op->elem_bytes) : TL_CACHED;
     b->stream = (!out || is_dense(out)) && results * plan->op->result_bytes >= STREAM_BYTES;
@@ -133,8 +99,8 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     const size_t in_bytes = b->direct_in ? 0 : (size_t)(all * b->elem),
                  pack = plan->in && !is_dense(in) ? (size_t)(all * plan->op->elem_bytes) : 0,
                  buffers = (size_t)SPILL * (size_t)b->elem,
-                 out_bytes = !out
-                                 ? (size_t)(SEQUENCES + TL_ABREAST) * (size_t)plan->op->result_bytes
+                 out_bytes = !out ? (size_t)(TL_BATCH_SEQUENCES + TL_ABREAST) *
+                                        (size_t)plan->op->result_bytes
                              : b->direct_out ? 0
                                              : (size_t)(all * b->result) + 64;
     b->in = tl_scratch(ctx, me, TL_STAGE, in_bytes + pack + buffers + out_bytes + 4 * 64);
@@ -149,7 +115,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
 
 /* ---- elements and results of a batch ---- */
 
-static void load_elements(tl_lanes_batch *b)
+void tl_batch_load(tl_lanes_batch *b)
 {
     const tl_plan *plan = b->job->plan;
     const tally_view *in = b->job->in;
@@ -162,7 +128,7 @@ static void load_elements(tl_lanes_batch *b)
     if (b->direct_in) return;
 
     b->x = b->in;
-    b->end = b->in + (all + TL_ABREAST * OVER) * b->elem;
+    b->end = b->in + (all + TL_ABREAST * TL_LANES_OVER) * b->elem;
     char *to = plan->in ? b->pack : b->in;
     if (is_dense(in))
         to = (char *)x;
@@ -176,7 +142,7 @@ static void load_elements(tl_lanes_batch *b)
     if (plan->in) plan->in->apply(plan->in, b->in, to, all);
 }
 
-static void store_results(tl_lanes_batch *b)
+void tl_batch_store(tl_lanes_batch *b)
 {
     const tl_plan *plan = b->job->plan;
     const tally_view *out = b->job->out;
@@ -216,9 +182,10 @@ static void store_results(tl_lanes_batch *b)
 /* ---- strips ---- */
 
 /* Lanes of a strip of n rows whose elements fit the first-level cache. */
-static int64_t lanes_for(int64_t n)
+int64_t tl_batch_lanes(int64_t n)
 {
-    const int64_t lanes = TL_TILE / (((n + OVER - 1) & -(int64_t)OVER) + 1) & -(int64_t)TL_ABREAST;
+    const int64_t lanes =
+        TL_TILE / (((n + TL_LANES_OVER - 1) & -(int64_t)TL_LANES_OVER) + 1) & -(int64_t)TL_ABREAST;
     return tl_clamp(lanes, TL_ABREAST, TL_LANES_STRIP);
 }
 
@@ -251,18 +218,10 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     compute(b, s, count, in->n, NULL, &to);
 }
 
-/* A strip: `count` sequences from s on, of least to most elements; `to` is the staging place of the
- * first. rows: they are rows of one length. */
-typedef struct {
-    const sequence *s;
-    int64_t count, least, most, to;
-    int rows;
-} strip_of;
-
-static inline void strip(tl_lanes_batch *b, strip_of part, tl_prefetch next)
+void tl_batch_strip(tl_lanes_batch *b, tl_strip part, tl_prefetch next)
 {
     assert((b->elem & (b->elem - 1)) == 0 && (b->result & (b->result - 1)) == 0);
-    const sequence *const s = part.s;
+    const tl_segment *const s = part.s;
     const int64_t count = part.count, least = part.least, most = part.most;
     const int rows = part.rows;
     const tl_lanes_job *job = b->job;
@@ -273,17 +232,17 @@ static inline void strip(tl_lanes_batch *b, strip_of part, tl_prefetch next)
     int32_t ends[TL_LANES_STRIP];
     const int elem_log = tl_top_level(b->elem), result_log = tl_top_level(b->result);
     const int64_t lanes = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST,
-                  reads = ((most + OVER - 1) & -(int64_t)OVER) * b->elem,
+                  reads = ((most + TL_LANES_OVER - 1) & -(int64_t)TL_LANES_OVER) * b->elem,
                   step = (rows && b->direct_in ? in->row_stride - in->n : 0) * b->elem,
                   out_step = !out || !rows
                                  ? 0
                                  : ((b->direct_out ? out->row_stride : out->n) - in->n) * b->result;
 
-    for (int64_t c = 0; c < count; c++) p[c] = b->x + (at_of(s[c]) << elem_log);
-    for (int64_t c = 0; c < count && step; c++) p[c] += number_of(s[c]) * step;
+    for (int64_t c = 0; c < count; c++) p[c] = b->x + (tl_segment_at(s[c]) << elem_log);
+    for (int64_t c = 0; c < count && step; c++) p[c] += tl_segment_number(s[c]) * step;
     for (int64_t c = 0; c < count && b->near_end; c++)
         if (p[c] + reads > b->end) {
-            memcpy(spill, p[c], (size_t)(length_of(s[c]) * b->elem));
+            memcpy(spill, p[c], (size_t)(tl_segment_length(s[c]) * b->elem));
             p[c] = spill;
             spill += reads;
         }
@@ -294,15 +253,15 @@ static inline void strip(tl_lanes_batch *b, strip_of part, tl_prefetch next)
     if (out) {
         const int64_t fewer = job->verb == TL_WINDOW && job->valid ? job->w - 1 : 0;
         for (int64_t c = 0; c < count; c++) {
-            q[c] = b->y + (at_of(s[c]) << result_log);
-            n[c] = length_of(s[c]) - fewer;
+            q[c] = b->y + (tl_segment_at(s[c]) << result_log);
+            n[c] = tl_segment_length(s[c]) - fewer;
         }
-        for (int64_t c = 0; c < count && out_step; c++) q[c] += number_of(s[c]) * out_step;
+        for (int64_t c = 0; c < count && out_step; c++) q[c] += tl_segment_number(s[c]) * out_step;
 
         for (int64_t c = count; c < lanes; c++) q[c] = q[0], n[c] = 0;
     } else if (least != most) {
-        const int mask = most <= OVER ? -1 : OVER - 1;
-        for (int64_t c = 0; c < count; c++) ends[c] = length_of(s[c]) & mask;
+        const int mask = most <= TL_LANES_OVER ? -1 : TL_LANES_OVER - 1;
+        for (int64_t c = 0; c < count; c++) ends[c] = tl_segment_length(s[c]) & mask;
         for (int64_t c = count; c < lanes; c++) ends[c] = 0;
     }
 
@@ -315,28 +274,29 @@ static inline void strip(tl_lanes_batch *b, strip_of part, tl_prefetch next)
 /* Rows of one length where even_strip cannot be used: too few, or near the end. */
 static void gathered_strip(tl_lanes_batch *b, int64_t s, int64_t count)
 {
-    sequence rows[TL_LANES_STRIP];
+    tl_segment rows[TL_LANES_STRIP];
     const int64_t n = b->job->in->n;
-    for (int64_t c = 0; c < count; c++) rows[c] = sequence_of((s + c) * n, n, s + c);
-    strip(b, (strip_of){rows, count, n, n, s, 1}, (tl_prefetch){NULL, 0});
+    for (int64_t c = 0; c < count; c++) rows[c] = tl_segment_of((s + c) * n, n, s + c);
+    tl_batch_strip(b, (tl_strip){rows, count, n, n, s, 1}, (tl_prefetch){NULL, 0});
 }
 
-static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
+void tl_batch_rows(tl_lanes_batch *b, int64_t r0, int64_t r1)
 {
     const tl_lanes_job *job = b->job;
     const int64_t n = job->in->n, bytes = job->plan->op->result_bytes;
     const int staged = !b->direct_in || (job->out && !b->direct_out);
-    int64_t most = (staged ? STAGED : ELEMENTS) / n & -(int64_t)TL_ABREAST;
+    int64_t most = (staged ? STAGED : TL_BATCH_ELEMENTS) / n & -(int64_t)TL_ABREAST;
 
-    most = tl_clamp(most, TL_ABREAST, SEQUENCES);
+    most = tl_clamp(most, TL_ABREAST, TL_BATCH_SEQUENCES);
     for (int64_t r = r0; r < r1; r += b->count) {
         int64_t length;
         b->r0 = r;
         b->count = tl_min(r1 - r, most);
-        load_elements(b);
+        tl_batch_load(b);
         b->near_end = is_dense(job->in) || !b->direct_in;
         b->y = !job->out ? NULL : b->direct_out ? tl_view_row(job->out, r, bytes, &length) : b->out;
-        const int64_t lanes = lanes_for(n), reads = ((n + OVER - 1) & -(int64_t)OVER) * b->elem,
+        const int64_t lanes = tl_batch_lanes(n),
+                      reads = ((n + TL_LANES_OVER - 1) & -(int64_t)TL_LANES_OVER) * b->elem,
                       pitch = (b->direct_in ? job->in->row_stride : n) * b->elem;
 
         for (int64_t s = 0, now; s < b->count; s += now) {
@@ -350,237 +310,9 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
         }
 
         if (job->out)
-            store_results(b);
+            tl_batch_store(b);
         else
             tl_lower_row(job->plan, (tl_staging){b->buffers.soa, b->buffers.r},
                          job->results + r * bytes, &(tl_lower){.m = b->count, .n = n, .rows = 1});
     }
-}
-
-/* Is a strip of `count` sequences of n elements slower than one sequence at a time? */
-static int slower_than_alone(int64_t count, int64_t n) { return count * 24 < n; }
-
-/* Lowers the staged states of a batch, which are in the order of s, and writes each result to the
- * place of its segment. Those without elements are among the first `short_ones`. */
-static void lower_segments(tl_lanes_batch *b, const sequence *s, int64_t short_ones)
-{
-    const tl_plan *plan = b->job->plan;
-    const int64_t bytes = plan->op->result_bytes, count = b->count;
-    char *const to = b->job->results + b->r0 * bytes, *const from = b->out;
-    int32_t counts[SEQUENCES + TL_ABREAST];
-    uint16_t empties[SEQUENCES];
-    char empty[32];
-    int64_t none = 0;
-
-    for (int64_t j = 0; j < count; j++) counts[j] = length_of(s[j]);
-    for (int64_t j = count; j % TL_ABREAST; j++) counts[j] = 1;
-    tl_lower_counted(plan, (tl_staging){b->buffers.soa, b->buffers.r}, from, count, counts, NULL);
-    plan->op->empty(plan->par, empty);
-    for (int64_t j = 0; j < short_ones; j++) { /* a branch would be mispredicted */
-        empties[none] = (uint16_t)j;
-        none += counts[j] == 0;
-    }
-    for (int64_t j = 0; j < none; j++) memcpy(from + empties[j] * bytes, empty, (size_t)bytes);
-#define SCATTER(size) \
-    for (int64_t j = 0; j < count; j++) \
-    memcpy(to + number_of(s[j]) * (size), from + j * (size), size)
-    if (s == b->in_order && b->stream)
-        tl_stream_bytes(to, from, count * bytes);
-    else if (s == b->in_order)
-        memcpy(to, from, (size_t)(count * bytes));
-    else if (bytes == 4)
-        SCATTER(4);
-    else if (bytes == 8)
-        SCATTER(8);
-    else
-        SCATTER((size_t)bytes);
-#undef SCATTER
-}
-
-/* Lists segments from .. from + count - 1 of a batch, which have less than 2^16 elements in all;
- * returns the longest length. Compilers vectorize the loop. */
-static int64_t list_segments(sequence *list, const int64_t *offset, int64_t from, int64_t count)
-{
-    const int64_t first = offset[0];
-    int32_t longest = 0;
-    for (int64_t j = from; j < from + count; j++) {
-        const int64_t n = offset[j + 1] - offset[j];
-        list[j] = sequence_of(offset[j] - first, n, j);
-        longest = longest < (int32_t)n ? (int32_t)n : longest;
-    }
-    return longest;
-}
-
-/* Starts a batch at segment r0: as many segments as have at most ELEMENTS elements, each at most
- * TL_LANES_LONG. Returns the longest length. */
-static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
-{
-    const int64_t *offset = b->job->in->offsets + r0, all = tl_min(r1 - r0, SEQUENCES);
-    int64_t count = 0, longest = 0;
-
-    for (int64_t step = LISTED; count < all && step;) {
-        const int64_t now = tl_min(step, all - count);
-        int64_t n = TL_LANES_LONG + 1;
-        for (int64_t j = 0; j < now && b->prefetch == TL_LINES; j += 8)
-            __builtin_prefetch((const char *)((uintptr_t)(offset + count + j) + 8192), 0, 3);
-        if (offset[count + now] - offset[0] <= ELEMENTS)
-            n = list_segments(b->in_order, offset, count, now);
-        if (n > TL_LANES_LONG) {
-            step = now / 2;
-        } else {
-            longest = tl_max(longest, n);
-            count += now;
-        }
-    }
-
-    b->r0 = r0;
-    b->count = count;
-    return longest;
-}
-
-/* Segments of one class may share a strip. Of a reduction, all nodes of 8 or more elements must be
- * the same; a scan may end with such a node; and what begins at the end needs one length. */
-static uint64_t class_of(const tl_lanes_job *job, uint64_t n)
-{
-    if (job->verb == TL_REDUCE) return n / OVER;
-    return job->reverse || job->after ? n : (n + OVER - 1) / OVER;
-}
-
-/* The longest segment that a class may have. */
-static int64_t longest_of_class(const tl_lanes_job *job, int64_t class)
-{
-    if (job->verb == TL_REDUCE) return class * OVER + OVER - 1;
-    return job->reverse || job->after ? class : class * OVER;
-}
-
-/* Sorts the batch by class. Counters of WAYS neighbours do not wait for each other. */
-static void sort(tl_lanes_batch *b, int64_t longest)
-{
-    const tl_lanes_job *job = b->job;
-    const int64_t classes = class_of(job, longest) + 1;
-    uint16_t(*const place)[WAYS] = b->place, before = 0;
-
-    memset(place, 0, (size_t)classes * sizeof *place);
-    for (int64_t j = 0; j < b->count; j++)
-        place[class_of(job, length_of(b->in_order[j]))][j % WAYS]++;
-    for (int64_t class = 0; class < classes; class ++)
-        for (int way = 0; way < WAYS; way++) {
-            const uint16_t count = place[class][way];
-            place[class][way] = before;
-            before = (uint16_t)(before + count);
-        }
-    for (int64_t j = 0; j < b->count; j++) {
-        const sequence s = b->in_order[j];
-        b->sorted[place[class_of(job, length_of(s))][j % WAYS]++] = s;
-    }
-}
-
-/* The number of sorted segments up to a class. */
-static int64_t end_of_class(const tl_lanes_batch *b, int64_t class)
-{
-    return b->place[class][WAYS - 1];
-}
-
-/* The strip that begins with segment s of the sorted ones. */
-static strip_of strip_of_class(const tl_lanes_batch *b, int64_t s, int64_t longest)
-{
-    const tl_lanes_job *job = b->job;
-    const int64_t class = class_of(job, length_of(b->sorted[s])),
-                  least = class ? longest_of_class(job, class - 1) + 1 : 0;
-    int64_t end = end_of_class(b, class);
-
-    /* Some of a scan that are not much longer fill the strip. */
-    if (job->verb != TL_REDUCE && !job->reverse && !job->after) {
-        const int64_t near = class_of(job, tl_min(least + least / OVER, longest));
-        end = tl_max(end, tl_min(end_of_class(b, near), s + TL_ABREAST));
-    }
-
-    end = tl_min(end, s + lanes_for(least + OVER));
-    const int64_t last = class_of(job, length_of(b->sorted[end - 1]));
-    return (strip_of){
-        b->sorted + s, end - s, least, tl_min(longest_of_class(job, last), longest), s, 0};
-}
-
-static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *one, void *with)
-{
-    const tl_lanes_job *job = b->job;
-    const int64_t *offset = job->in->offsets + b->r0;
-    /* all segments are so short that one strip can hold them unsorted */
-    const int unsorted = longest <= OVER && !job->reverse && !job->after;
-    const sequence *const list = unsorted ? b->in_order : b->sorted;
-    int64_t length, s = 0, alone = 0;
-
-    if (!unsorted) sort(b, longest);
-    if (!unsorted && job->verb != TL_REDUCE) s = end_of_class(b, 0); /* they are empty */
-    load_elements(b);
-    const int64_t reach = (offset[b->count] - offset[0] + 2 * longest + 3 * OVER) * b->elem;
-    b->near_end = (uintptr_t)b->x + (uintptr_t)reach > (uintptr_t)b->end;
-    b->y = !job->out       ? NULL
-           : b->direct_out ? tl_view_row(job->out, b->r0, job->plan->op->result_bytes, &length)
-                           : b->out;
-
-    const int64_t begin = s,
-                  all = b->prefetch && b->direct_in ? (offset[b->count] - offset[0]) * b->elem : 0;
-
-    /* prefetch the next batch, as many bytes as this one has */
-    const char *next = tl_offset((char *)(uintptr_t)b->x, all);
-
-    for (int64_t count; longest && s < b->count; s += count) {
-        const strip_of part =
-            unsorted ? (strip_of){list + s, tl_min(lanes_for(OVER), b->count - s), 0, longest, s, 0}
-                     : strip_of_class(b, s, longest);
-        count = part.count;
-        if (part.least > b->longest ||
-            ((b->direct_out || !job->out) && slower_than_alone(count, part.least)))
-            for (int64_t c = 0; c < count; c++) b->alone[alone++] = number_of(list[s + c]);
-        else {
-            const int64_t share = all * count / (b->count - begin);
-            strip(b, part, (tl_prefetch){next, share});
-            next += share;
-        }
-    }
-
-    if (job->out)
-        store_results(b);
-    else
-        lower_segments(b, list, unsorted ? b->count : end_of_class(b, 0));
-
-    for (int64_t j = 0; j < alone; j++) one(with, b->r0 + b->alone[j]);
-}
-
-void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one, void *with)
-{
-    const tl_lanes_job *job = b->job;
-    const tally_view *in = job->in;
-    int64_t length;
-
-    if (r0 >= r1) return;
-
-    /* Other threads may write the rows that follow, so nothing is read past these. */
-    if (b->direct_in) {
-        char *const last = tl_view_row(in, r1 - 1, b->elem, &length);
-        b->end = tl_offset(last, length * b->elem);
-    }
-    if (!in->offsets) {
-        if (in->n > 0 && in->n <= b->longest)
-            rows_of_one_length(b, r0, r1);
-        else
-            for (int64_t r = r0; r < r1; r++) one(with, r);
-    }
-
-    while (in->offsets && r0 < r1) {
-        const int64_t longest = begin_batch(b, r0, r1);
-        if (b->count == 0) {
-            one(with, r0++);
-            continue;
-        }
-
-        if (in->offsets[r0 + b->count] - in->offsets[r0] > b->count * b->mean)
-            for (int64_t r = r0; r < r0 + b->count; r++) one(with, r);
-        else
-            batch_of_segments(b, longest, one, with);
-        r0 += b->count;
-    }
-
-    if (b->stream) tl_stream_fence();
 }

@@ -85,6 +85,11 @@ typedef struct tl_line {
 /* Appends n dense elements, indices c->end and up, to a counter. Uses up to `threads` threads. */
 void tl_push_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl_counter *c);
 
+/* Writes the nodes of each sequence of a checked and normalised view. The nodes have the start and
+ * the levels of `of`. For each node, states has the state of each sequence. */
+tally_status tl_slab_nodes(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
+                           const struct tl_slab *of, unsigned char *states);
+
 /* Writes n dense results for the next n dense elements of the scan. out may be x. */
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out);
 

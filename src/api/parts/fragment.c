@@ -116,7 +116,7 @@ static tally_status append_rows(tally_fragment *f, const tally_view *in, int64_t
     tl_fp fp = tl_fp_enter();
     if (s && in->rows)
         status = fed ? tl_feed_slab(ctx, &feed, in, s)
-                     : tl_grid_slab(ctx, &f->plan, tally_threads(ctx), in, s, s->state);
+                     : tl_slab_nodes(ctx, &f->plan, tally_threads(ctx), in, s, s->state);
     tl_fp_leave(fp);
     if (!status) return append(f, s);
     free(s);

@@ -8,7 +8,7 @@
 #include "law/slabs.h"
 #include "operator/plan.h"
 
-/* ---- grid.c, slab.c ----
+/* ---- grid.c ----
  *
  * A grid (context/device.h) on CPUs. Its sequences are lanes (lanes.h) in strips of neighbouring
  * sequences. From push to push, a strip keeps
@@ -28,11 +28,6 @@ enum { TL_GRID_MOST_LOG = 54 };
  * checked, or NULL. Returns NULL if out of memory. */
 tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans,
                       const tally_scan_options *options);
-
-/* Writes the nodes of each sequence of a checked and normalised view. The nodes have the start and
- * the levels of `of`. For each node, states has the state of each sequence. */
-tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
-                          const tl_slab *of, unsigned char *states);
 
 /* ---- counters.c ----
  *

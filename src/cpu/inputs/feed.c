@@ -82,9 +82,10 @@ static tally_status slab_by_kernels(tally *ctx, const tl_feed *f, const tl_prepa
     tally_status status = TALLY_OK;
 
     if (!node_states || (counts && !kept)) status = tl_no_memory(ctx, all * bytes, "nodes");
-    if (!status) status = tl_grid_slab(ctx, &r->plan, threads, &r->work, slab, node_states);
+    if (!status) status = tl_slab_nodes(ctx, &r->plan, threads, &r->work, slab, node_states);
     if (!status && counts)
-        status = tl_grid_slab(ctx, &r->count, threads, &r->count_work, slab, (unsigned char *)kept);
+        status =
+            tl_slab_nodes(ctx, &r->count, threads, &r->count_work, slab, (unsigned char *)kept);
     for (int node = 0; node < slab->count && !status; node++) {
         const size_t at = (size_t)(node * rows);
         if (!f->counted)

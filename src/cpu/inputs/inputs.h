@@ -99,8 +99,8 @@ void tl_prepared_free(tl_prepared *p);
  * which an element can be missing (context/inputs.h, TL_FORM_STATES). Slow: about 20 ns for an
  * element, and a window folds all of its elements anew. */
 
-/* Element j of dense sequences (tl_gather_dense) is missing if there[j] is a NaN. ranges: the windows
- * of a sequence of n elements. */
+/* Element j of dense sequences (tl_gather_dense) is missing if there[j] is a NaN. tl_states_ranges:
+ * the windows of a sequence of n elements. */
 void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, tl_line line,
                       const float *there);
 

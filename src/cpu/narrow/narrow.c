@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The path of narrow.h: its plans, scans of rows, and rows of columns. */
-#include "narrow/narrow.h"
+ * The path of narrow.h: its plans, and scans of rows. */
+#include "narrow.h"
 #include "context/view.h"
-#include "lanes.h"
 #include "dtype/dtype_traits.h"
 
 void tl_narrow_plan(tl_plan *plan, const tl_narrow *loops)
@@ -53,39 +52,4 @@ void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_
                                 in->offsets ? in->offsets + r : NULL};
     plan->narrow->scan_rows(&rows, s.seeded ? tl_key_of(plan, &s.init) : 0, s.exclusive,
                             plan->keys);
-}
-
-/* ---- columns ---- */
-
-static tl_narrow_strip strip_of(const tl_lanes_from *from, int64_t row, int64_t rows, int64_t bytes)
-{
-    return (tl_narrow_strip){.x = from->x + row * from->step * bytes,
-                             .step = from->step,
-                             .rows = rows,
-                             .width = from->width};
-}
-
-void tl_narrow_rows(const tl_lanes_job *job, const tl_lanes_from *from, const tl_lanes_to *to,
-                    int64_t at, int64_t m, void *acc)
-{
-    const int64_t bytes = job->plan->op->elem_bytes, sign = job->reverse ? -1 : 1,
-                  row = job->reverse ? job->in->n - 1 - at : at;
-    tl_narrow_strip s = strip_of(from, row, m, bytes);
-    s.step *= sign;
-    if (to) {
-        s.out = to->out + row * to->step * bytes;
-        s.out_step = sign * to->step;
-    }
-    job->plan->narrow->columns(&s, acc, job->exclusive, job->plan->keys);
-}
-
-void tl_narrow_windows(const tl_lanes_job *job, const tl_lanes_from *from, const tl_lanes_to *to,
-                       int64_t at, int64_t windows)
-{
-    _Alignas(64) char rows[TL_NARROW_ROWS];
-    const int64_t bytes = job->plan->op->elem_bytes;
-    tl_narrow_strip s = strip_of(from, at, windows, bytes);
-    s.out = to->out + (at + (job->valid ? 0 : job->before)) * to->step * bytes;
-    s.out_step = to->step;
-    job->plan->narrow->column_windows(&s, job->w, rows, job->plan->keys);
 }
