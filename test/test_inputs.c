@@ -77,10 +77,21 @@ static void apart(tally *ctx)
     refused(ctx, tally_reduce(ctx, "dot", &in, memory), "out overlaps the validity of in->next:");
     next.valid = NULL, next.data = memory;
     refused(ctx, tally_reduce(ctx, "dot", &in, memory), "out overlaps in->next:");
-    /* of no elements the bits have any number */
-    in = tally_flat(NULL, TALLY_I8, 0), in.valid = bits, in.valid_offset = -5;
-    check_ok(ctx, tally_reduce(ctx, "max", &in, memory), "no elements");
-    check(memory[0] == INT8_MIN, "max of no elements is %d", memory[0]);
+}
+
+/* The bits of no elements may have any number. */
+static void no_elements(tally *ctx)
+{
+    static const unsigned char bits[1];
+    const int64_t offsets[2] = {8, 8}, numbers[] = {-5, 3, INT64_MIN, INT64_MAX};
+    for (int k = 0; k < 8; k++) {
+        int8_t most = 0;
+        tally_view in =
+            k % 2 ? tally_segments(NULL, TALLY_I8, offsets, 1) : tally_flat(NULL, TALLY_I8, 0);
+        in.valid = bits, in.valid_offset = numbers[k / 2];
+        check_ok(ctx, tally_reduce(ctx, "max", &in, &most), "no elements");
+        check(most == INT8_MIN, "max of no elements is %d", most);
+    }
 }
 
 /* Results over offsets are refused. An initial value may lie among the results. */
@@ -192,6 +203,7 @@ static void on_device(const char *name)
     gpu->calls->leave(gpu);
     if (!ready) return;
     check_ok(ctx, tally_time(ctx, 1), "time");
+    no_elements(ctx);
     run(ctx, few || check_quick ? 200 : 1000, few);
     exact(ctx);
     check_ok(ctx, gpu->calls->enter(gpu, ctx), name);
@@ -209,6 +221,7 @@ int main(int argc, char **argv)
         one_is_whole(ctx);
         result_bits(ctx);
         apart(ctx);
+        no_elements(ctx);
         over_options(ctx);
         in_blocks(ctx);
         run(ctx, check_quick ? 150 : check_long ? 20000 : 2000, 0);

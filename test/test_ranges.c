@@ -314,12 +314,13 @@ static void refused_bounds(tally *ctx)
     const tally_view narrow = tally_flat(x, TALLY_F32, 5);
     refused(ctx, tally_window_bounds(ctx, &narrow, &w, s, e), TALLY_UNSUPPORTED,
             "keys->dtype is f32");
+    static const char overlap[] = "start or end overlaps another array";
     w = (tally_key_window){.low = -1};
-    refused(ctx, tally_window_bounds(ctx, &whole, &w, a, s), TALLY_INVALID, "start overlaps");
-    refused(ctx, tally_window_bounds(ctx, &whole, &w, s, a + 1), TALLY_INVALID, "end overlaps");
-    refused(ctx, tally_window_bounds(ctx, &whole, &w, s, s + 1), TALLY_INVALID, "start overlaps");
+    refused(ctx, tally_window_bounds(ctx, &whole, &w, a, s), TALLY_INVALID, overlap);
+    refused(ctx, tally_window_bounds(ctx, &whole, &w, s, a + 1), TALLY_INVALID, overlap);
+    refused(ctx, tally_window_bounds(ctx, &whole, &w, s, s), TALLY_INVALID, overlap);
     w = (tally_key_window){.highs = s + 1};
-    refused(ctx, tally_window_bounds(ctx, &whole, &w, e, s), TALLY_INVALID, "end overlaps");
+    refused(ctx, tally_window_bounds(ctx, &whole, &w, e, s), TALLY_INVALID, overlap);
     check(a[0] == 0 && a[1] == 3 && s[0] == 9 && s[4] == 9, "something was written");
 }
 

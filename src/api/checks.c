@@ -188,11 +188,8 @@ tally_view tl_bits_bytes(const tally_view *v)
 tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out, int64_t bytes)
 {
     assert(bytes >= 0);
-    if (in->next) {
-        tally_status status =
-            tl_view_overlap(ctx, in->next, tl_element_bytes(in->next), out, bytes, 0);
-        if (status) return tl_invalid(ctx, "out overlaps in->next: give it memory of its own");
-    }
+    if (in->next && tl_view_overlap(ctx, in->next, tl_element_bytes(in->next), out, bytes, 0))
+        return tl_invalid(ctx, "out overlaps in->next: give it memory of its own");
 
     for (const tally_view *v = in; v; v = v->next) {
         if (!v->valid) continue;

@@ -278,7 +278,7 @@ static tally_status run_job(tl_job *j, const tl_call *given)
     }
 
     tl_fp fp = tl_fp_enter();
-    if (tl_has_elements(&j->in)) status = tl_job_on_device(j, &call, &done);
+    if (tl_view_elements(&j->in)) status = tl_job_on_device(j, &call, &done);
     if (!status && !done) status = on_processors(j, &call);
     tl_fp_leave(fp);
     return status;

@@ -219,21 +219,6 @@ static tally_status not_a_range(tally *ctx, const tally_view *v, const tally_key
         row, row + 1, text, row);
 }
 
-/* Refuses results that overlap each other, the keys or an array of the window. */
-static tally_status places_apart(tally *ctx, const tally_view *keys, const tally_key_window *w,
-                                 int64_t *start, int64_t *end)
-{
-    const int64_t *const all[] = {start, end, w->lows, w->highs, w->parts};
-    for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 5; j++) {
-            const tally_view v = i == j ? *keys : tally_flat(all[i], TALLY_I64, keys->n);
-            if (tl_view_meets_numbers(&v, tl_element_bytes(&v), all[j], keys->n))
-                return tl_invalid(ctx, "%s overlaps another array: give it memory of its own",
-                                  i ? "end" : "start");
-        }
-    return TALLY_OK;
-}
-
 tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *w,
                                  int64_t *start, int64_t *end)
 {
@@ -249,8 +234,12 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     if (!start || !end)
         return tl_invalid(ctx, "%s is NULL: must have space for %ld places",
                           start ? "end" : "start", v.n);
-    status = places_apart(ctx, &v, w, start, end);
-    if (status) return status;
+    const int64_t *const arrays[] = {start, end, w->lows, w->highs, w->parts};
+    for (int i = 0; i < 10; i++) {
+        const tally_view of = i / 5 == i % 5 ? v : tally_flat(arrays[i / 5], TALLY_I64, v.n);
+        if (tl_view_meets_numbers(&of, tl_element_bytes(&of), arrays[i % 5], v.n))
+            return tl_invalid(ctx, "start or end overlaps another array: give it its own memory");
+    }
     tl_host_copies c = {.ctx = ctx};
     tally_key_window window = *w;
     int64_t *lows = without_const(w->lows), *highs = without_const(w->highs),

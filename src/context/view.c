@@ -175,7 +175,7 @@ int tl_view_meets_numbers(const tally_view *v, int64_t bytes, const int64_t *num
 tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
                              const tally_view *out, int64_t out_bytes, int in_place)
 {
-    if (tl_view_meets_numbers(out, out_bytes, in->offsets, in->rows + 1))
+    if (in->offsets && tl_view_meets_numbers(out, out_bytes, in->offsets, in->rows + 1))
         return tl_invalid(ctx, "out overlaps in->offsets: give it memory of its own");
     if (!tl_view_meets(in, in_bytes, out, out_bytes)) return TALLY_OK;
     if (in_place && in->data == out->data && in_bytes == out_bytes && in->stride == out->stride &&

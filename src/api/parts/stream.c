@@ -3,6 +3,7 @@
  * stream_window.c has windows. And the end of any stream. */
 #include "parts.h"
 #include "context/user.h"
+#include "context/view.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -75,11 +76,10 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     if (!out && results_of_push(s, n))
         return tl_invalid(s->ctx, "out is NULL: must have space for %ld results",
                           tally_stream_room(s, n));
-    uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out,
-              d = c + (uintptr_t)capacity;
-    int in_place =
-        s->verb == TL_SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
-    if (out && a < d && c < b && !in_place)
+    const tally_view from = tally_flat(x, TALLY_U8, in),
+                     to = tally_flat(out, TALLY_U8, out ? capacity : 0);
+    if (tl_view_meets(&from, 1, &to, 1) &&
+        !(s->verb == TL_SCAN && x == out && s->plan.op->elem_bytes == s->plan.op->result_bytes))
         return tl_invalid(s->ctx, "out overlaps x: give it memory of its own");
     return TALLY_OK;
 }
