@@ -101,10 +101,10 @@ def same_labels(x, other, name):
 
 
 def _numpy(object):
-    """As NumPy converts it."""
+    """As NumPy converts it, with its mask, which a variable of netCDF4 has."""
     import numpy
 
-    return numpy.asarray(object)
+    return numpy.asanyarray(object)
 
 
 _NUMBERS = {bool, int, float}
@@ -262,8 +262,9 @@ def with_nulls(object, values, there):
     values, mask = numpy.asarray(values), ~numpy.asarray(there)
     if isinstance(object, numpy.ma.MaskedArray):
         return numpy.ma.masked_array(values, mask)
-    import pandas
-
+    pandas = sys.modules.get("pandas")
+    if pandas is None:
+        raise ValueError(f"x is of type {type(object).__name__}: take gives nulls for arrays of NumPy and Arrow")
     if isinstance(object, (pandas.arrays.IntegerArray, pandas.arrays.FloatingArray, pandas.arrays.BooleanArray)):
         return type(object)(values, mask)
     if isinstance(object, pandas.arrays.ArrowExtensionArray):
