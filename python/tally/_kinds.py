@@ -58,6 +58,8 @@ def take(object, name):
     if type(object) is str:  # NumPy would make an array of text
         raise TypeError(f"{name} is a string: must be an array")
     if hasattr(type(object), "__array__"):
+        if hasattr(object, "dask"):  # whose __array__ drops masks
+            object = object.compute()
         return _numpy(object), 1
     if isinstance(object, (int, float)):
         object = object if type(object) in _NUMBERS else _python(object)
