@@ -159,7 +159,9 @@ def _columns(by):
 
 
 def _decoded(column):
-    """Without runs, for which pyarrow has no take."""
+    """Without runs, for which pyarrow has no take; an object of no known library as NumPy converts it."""
+    if hasattr(type(column), "__array__") and _library(column) not in _kinds._LIBRARIES:
+        return _kinds._numpy(column)
     if _library(column) == "pyarrow" and str(getattr(column, "type", "")).startswith("run_end_encoded"):
         from pyarrow.compute import run_end_decode
 

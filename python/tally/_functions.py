@@ -118,7 +118,7 @@ def _function(op):
     return name, function
 
 
-_RUNNING = """The running {what} along ``axis`` (``dim`` of xarray), by its name in pandas; with ``by`` that of each group.
+_RUNNING = """The running {what} along ``axis`` (``dim`` of xarray), by its name in pandas; with ``by`` of each group.
 
 It is :func:`tally.scan` with ``{op!r}``.
 

@@ -13,10 +13,10 @@ def bounds(keys, low, high, /, *, closed="both", ties="all"):
     To look back 5 units: ``bounds(t, -5, 0)``. The window of row ``i`` has the rows ``j`` whose distance
     ``keys[j] - keys[i]`` lies between ``low`` and ``high``. Distances are exact: no key is rounded, and no sum
     overflows. ``closed`` says which ends belong to the window: ``"both"``, ``"right"``, ``"left"``, ``"neither"``.
-    ``keys`` have one axis and are int32, int64, uint64 or float64, ascending or descending; it is their value that
-    counts, so of descending keys ``bounds(t, -5, 0)`` has rows after ``i``. ``ties="row"`` leaves out the rows after
-    ``i`` that have the same key, as pandas does, and no others; ``"all"`` has all of them, as SQL and Polars do.
-    Infinite keys are 0 apart where they are equal, and infinitely far from all others.
+    ``keys`` have one axis and are numbers, on a GPU int32, int64, uint64 or float64, ascending or descending; it is
+    their value that counts, so of descending keys ``bounds(t, -5, 0)`` has rows after ``i``. ``ties="row"`` leaves out
+    the rows after ``i`` that have the same key, as pandas does, and no others; ``"all"`` has all of them, as SQL and
+    Polars do. Infinite keys are 0 apart where they are equal, and infinitely far from all others.
 
     >>> import tally
     >>> start, end = tally.bounds([0, 1, 1, 5], -1, 0)
@@ -26,10 +26,13 @@ def bounds(keys, low, high, /, *, closed="both", ties="all"):
     [1.0, 6.0, 6.0, 4.0]
 
     ValueError: keys that are not sorted, or NaN; a window with ``ties="row"`` that goes on behind a row which it
-    leaves out, and so is not one range; an integer that float64, the type of the keys, does not hold. The sentence
+    leaves out, and so is not one range; an integer that float64, the type of such keys, does not hold. The sentence
     names the row. OverflowError: ``low`` or ``high`` beyond int64.
     """
-    return _core.bounds(_plain_array(keys), low, high, *ends(closed), _words.ties(ties))
+    from ._times import widened
+
+    keys = widened(_plain_array(keys), "keys")[0]
+    return _core.bounds(keys, low, high, *ends(closed), _words.ties(ties))
 
 
 def runs(keys, /):

@@ -58,6 +58,8 @@ def take(object, name):
     if type(object) is str:  # NumPy would make an array of text
         raise TypeError(f"{name} is a string: must be an array")
     if hasattr(type(object), "__array__"):
+        if hasattr(object, "dask"):  # whose __array__ drops masks
+            object = object.compute()
         return _numpy(object), 1
     if isinstance(object, (int, float)):
         object = object if type(object) in _NUMBERS else _python(object)
@@ -101,10 +103,10 @@ def same_labels(x, other, name):
 
 
 def _numpy(object):
-    """As NumPy converts it."""
+    """As NumPy converts it, with its mask, which a variable of netCDF4 has."""
     import numpy
 
-    return numpy.asarray(object)
+    return numpy.asanyarray(object)
 
 
 _NUMBERS = {bool, int, float}
@@ -262,8 +264,9 @@ def with_nulls(object, values, there):
     values, mask = numpy.asarray(values), ~numpy.asarray(there)
     if isinstance(object, numpy.ma.MaskedArray):
         return numpy.ma.masked_array(values, mask)
-    import pandas
-
+    pandas = sys.modules.get("pandas")
+    if pandas is None:
+        raise ValueError(f"x is of type {type(object).__name__}: take gives nulls for arrays of NumPy and Arrow")
     if isinstance(object, (pandas.arrays.IntegerArray, pandas.arrays.FloatingArray, pandas.arrays.BooleanArray)):
         return type(object)(values, mask)
     if isinstance(object, pandas.arrays.ArrowExtensionArray):

@@ -9,7 +9,7 @@ from operator import index
 from . import _core
 from ._kinds import _library, same_labels, take
 
-__all__ = ["keys_and_length"]
+__all__ = ["keys_and_length", "widened"]
 
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "m": 60 * 10**9}
 _NANOSECONDS |= {"h": 3600 * 10**9, "D": 86400 * 10**9, "d": 86400 * 10**9, "w": 7 * 86400 * 10**9}
@@ -31,10 +31,7 @@ def keys_and_length(x, on, window, axis=None):
     elif _library(x) == "pandas" and _library(on) == _library(x):
         same_labels(x.iloc[:, 0] if x.ndim == 2 and x.shape[1] else x, on, "on")
     keys, unit = _keys(on)
-    dtype = _core.like(keys, "on")[0]
-    whole = "float" not in dtype
-    if dtype not in ("int32", "int64", "uint64", "float64"):
-        keys = __import__("numpy").asarray(keys).astype("int64" if whole else "float64")  # which holds them all
+    keys, whole = widened(keys, "on")
     if isinstance(keys, memoryview):  # which does not read big-endian elements itself
         keys = _core.reduce("first", keys, (), False, None, None, None, None)
     falling = len(keys) > 1 and keys[0] > keys[-1]
@@ -45,6 +42,15 @@ def keys_and_length(x, on, window, axis=None):
     if length % per:
         raise ValueError(f"window is {window!r}: must be a whole number of the units of on, {unit}")
     return keys, length // per, falling
+
+
+def widened(keys, name):
+    """Keys in a type of which the library finds windows, which holds all of them; whether they are integers."""
+    dtype, _, _, _, device, *_ = _core.like(keys, name)
+    whole = "float" not in dtype
+    if dtype in ("int32", "int64", "uint64", "float64", "bfloat16") or device >= 0:
+        return keys, whole
+    return __import__("numpy").asarray(keys).astype("int64" if whole else "float64"), whole
 
 
 def _has_times(index):

@@ -53,6 +53,10 @@ def _axis(x, axis):
 
 def _result(x, op):
     """The dtype of results, and the shape of one: () or the operator's lanes. The errors of op and dtype are raised."""
+    if not isinstance(op, str):
+        raise TypeError(f"op is {op!r}: must be the name of an operator, such as 'sum' or 'var:ddof=1'")
+    if x.dtype.kind in "mM":
+        raise TypeError(f"x has times ({x.dtype}): give x.astype('int64'), or x.compute() to the functions of tally")
     one = np.asarray(tally.reduce(np.empty(0, x.dtype), op))
     return one.dtype, one.shape
 

@@ -187,3 +187,16 @@ def test_masked_chunks_stay_masked(rng):
     for op in ("sum:exact", "mean:exact", "var:exact:1", "nannorm:exact"):
         assert tally.dask.reduce(parts, op).compute() == tally.reduce(whole, op)
     assert same_bits(tally.dask.scan(parts[:, 0], "sum").compute(), tally.scan(whole[:, 0], "sum"))
+
+
+def test_masks_times_and_lists():
+    masked = da.ma.masked_array(np.arange(6.0), mask=[0, 1, 0, 0, 1, 0]).rechunk(4)
+    assert tally.sum(masked) == 10.0 == tally.dask.reduce(masked, "sum").compute()
+    assert tally.scan(masked, "sum").tolist() == tally.dask.scan(masked, "sum").compute().tolist()
+    for x, op, words in (
+        (da.from_array(np.array(["2024", "2025"], "M8[D]"), chunks=1), "max", r"x has times \(datetime64\[D\]\)"),
+        (da.ones(3), ["sum", "max"], "op is .* must be the name of an operator"),
+    ):
+        for call in (tally.dask.reduce, tally.dask.scan, lambda x, op: tally.dask.window(x, op, 2)):
+            with pytest.raises(TypeError, match=words):
+                call(x, op)

@@ -127,6 +127,22 @@ def test_lists_of_arrays():
         tally.sum([np.zeros(2), [1, 2, 3]])
 
 
+def test_variables_with_masks():
+    """A variable of netCDF4 becomes a masked array, whose mask was lost."""
+
+    class Variable:
+        def __array__(self, dtype=None, copy=None):
+            return np.ma.masked_array([1.0, 2.0, 4.0], [False, True, False])
+
+    x = Variable()
+    assert tally.sum(x) == 5.0 and tally.scan(x, "sum").tolist() == [1.0, 1.0, 5.0]
+    assert tally.dot([1.0, 1.0, 1.0], x) == 5.0 and tally.Exact(x).count == 2
+    keys, values = tally.sum([8.0, 16.0, 32.0], by=x)
+    assert keys.tolist() == [1.0, 4.0] and values.tolist() == [8.0, 32.0]
+    with pytest.raises(ValueError, match="left out"):
+        tally.digest(x)
+
+
 def test_subclasses():
     """An object of a user's class is what its class was made from: columns, labels and results are the library's."""
 

@@ -230,6 +230,8 @@ def test_lengths_in_words(window):
 def test_numbers_of_any_type_as_times(dtype):
     on = np.array([0, 1, 1, 1], dtype) if dtype == "bool" else np.array([0, 1, 2, 9], dtype)
     assert tally.rolling([1.0, 2.0, 4.0, 8.0], 2, on=on).sum().tolist()[:2] == [1.0, 3.0]
+    start, end = tally.bounds(on, -1, 0)
+    assert start.tolist()[:2] == [0, 0] and end.tolist()[0] == 1
     found = tally.rolling([1.0, 2.0, 4.0, 8.0], 1, on=on, by=[0, 1, 0, 1]).sum()
     assert found.tolist() == [1.0, 2.0, 4.0, 10.0 if dtype == "bool" else 8.0]
 
