@@ -8,9 +8,9 @@
  *   nodes           a0                     c0              c1
  *
  * A group is 8 neighbouring elements, counted from the start of a sequence. Groups are numbered
- * from left to right, and each lane folds one group after the other. It finds the sequence of a
- * group by the number of groups before each sequence. On the next level, 8 nodes of one sequence
- * make one. There a lane looks at a bucket of 8 places. Groups of nodes are disjoint, so at most
+ * from left to right, and each lane folds one group after the other. A bit marks the first group of
+ * each segment, so the last bit up to a group tells its segment. On the next level, 8 nodes of one
+ * sequence make one. There a lane looks at a bucket of 8 places. Groups of nodes are disjoint, so at most
  * one begins in each bucket, and its sequence is the last one that begins in the bucket or before
  * it: if a later sequence began in the same bucket, the group would have to end before it. At the
  * end one lane per sequence folds the remaining nodes of each level, the highest first: S(n).
@@ -27,8 +27,10 @@ enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
 typedef struct {
     LOCAL state *node, *upper; /* nodes of groups of elements, and of groups of nodes */
     LOCAL elem *x;
-    LOCAL i64 *offsets;          /* offsets of the next job's segments */
-    LOCAL u32 *begins;           /* begins of this job's segments */
+    LOCAL i64 *offsets; /* offsets of the next job's segments */
+    LOCAL u32 *begins;  /* begins of this job's segments */
+    LOCAL u32 *marks;   /* bit g: group g of the window is the first one of a segment */
+    LOCAL u8 *marked;   /* and the segment's number in the window */
 
     /* elements between these may be read 16 bytes at a time; NULL: none */
     GLOBAL const u8 *low, *high;
@@ -41,12 +43,12 @@ typedef struct {
 /* Sequences first to first + count - 1 of the batch, which a warp takes at a time (not a window of
  * the verb). count 0: there are no more. */
 typedef struct {
-    i64 job, first, base;         /* base: offset of its first element, in elements */
-    int at, count, all;           /* at: index of `first` in the job; all: sequences of the job */
+    i64 job, first, base; /* base: offset of its first element, in elements */
+    int at, count, all;   /* at: index of `first` in the job; all: sequences of the job */
     /* elements: staged in local memory; off: where they begin there */
     int elements, off;
-    int by_lanes;                 /* true: lane.cl does the job */
-    LOCAL u32 *begin;             /* begin of the first sequence */
+    int by_lanes;     /* true: lane.cl does the job */
+    LOCAL u32 *begin; /* begin of the first sequence */
 } window;
 
 /* The begin of a segment, relative to its job: the elements before it in the low bits, the groups
@@ -80,36 +82,22 @@ fn sequence sequence_in(const segmented *f, const window *w, int j)
 fn int all_groups(const segmented *f, const window *w)
 {
     return SEGMENTS ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0])
-                     : w->count * f->groups;
+                    : w->count * f->groups;
 }
-
-/* The most segments that a window has if their mean is 64 elements or more. */
-enum { FEW_SEQUENCES = 16 };
 
 /* Returns the last sequence that has fewer than `end` groups before it. */
 fn int sequence_before(const segmented *f, const window *w, int end)
 {
-    if (!SEGMENTS) {
-        /* exact, since (end - 1) * groups < 2^20 */
-        const int j = (int)((u32)(end - 1) * (u32)f->part >> 20);
-        return j < w->count ? j : w->count - 1;
+    if (SEGMENTS) {
+        int word = (end - 1) >> 5;
+        u32 bits = f->marks[word] & ~(u32)0 >> (31 - ((end - 1) & 31));
+        while (!bits) bits = f->marks[--word];
+        return f->marked[(word << 5) + 31 - high_zeros(bits)];
     }
 
-    const u32 limit = (u32)(end + begin_groups(w->begin[0])) << PLACE_BITS;
-    int j = 0;
-#define STEP(step) \
-    { \
-        const int there = j + (step); \
-        if (there < w->count && w->begin[there < w->count ? there : 0] < limit) j = there; \
-    }
-    if (w->count > FEW_SEQUENCES) { /* the same for all lanes */
-        UNROLL for (int step = SEGMENTED_SEQUENCES / 2; step >= FEW_SEQUENCES; step >>= 1)
-            STEP(step)
-    }
-
-    UNROLL for (int step = FEW_SEQUENCES / 2; step > 0; step >>= 1) STEP(step)
-#undef STEP
-    return j;
+    /* exact, since (end - 1) * groups < 2^20 */
+    const int j = (int)((u32)(end - 1) * (u32)f->part >> 20);
+    return j < w->count ? j : w->count - 1;
 }
 
 /* ---- trees ---- */
@@ -261,7 +249,12 @@ fn void stage_elements(const segmented *f, window *w, batch b)
         from -= w->off * TL_SIZE;
         const int units = (w->off + w->elements + UNIT - 1) / UNIT;
         if (from >= f->low && from + units * 16 <= f->high) {
-            for (int u = lane; u < units; u += LANES) COPY_UNIT(x + u * UNIT, from + u * 16);
+            from += lane * 16, x += lane * UNIT;
+            UNROLL for (int k = 0; k <= SEGMENTED_ELEMENTS / UNIT / LANES; k++)
+            {
+                if (k * LANES + lane < units)
+                    COPY_UNIT(x + k * LANES * UNIT, from + k * LANES * 16);
+            }
         } else { /* the batch begins or ends in this range */
             for (int e = lane; e < units * UNIT; e += LANES) {
                 GLOBAL const u8 *at = from + e * TL_SIZE;
@@ -386,17 +379,44 @@ fn int find_lane_jobs(const segmented *f, const window *w)
     return fits;
 }
 
-/* Returns the window after w, of the same job or of the warp's next job (`entered`). A segment that
- * another launch computes is a window with count 1 and elements 0. Its begin does not tell its
- * length, so the base of the window after it is read from the offsets (`was_long`). */
+/* Finds how many of the w->count next segments of a job fit in local memory, and marks their first
+ * groups. */
+fn void find_end(const segmented *f, window *w)
+{
+    enum { WORDS = SEGMENTED_NODES / 32 }; /* after them: the number of segments that fit */
+    const int lane = lane_index(), most = w->count;
+    const u32 first = w->begin[0];
+    const int end = begin_place(first) + SEGMENTED_ELEMENTS;
+    if (lane <= WORDS) f->marks[lane] = 0;
+    WARP_BARRIER();
+
+    for (int j = lane; j < most && begin_place(w->begin[j + 1]) <= end; j += LANES) {
+        const int g = begin_groups(w->begin[j]) - begin_groups(first);
+        if (g < begin_groups(w->begin[j + 1]) - begin_groups(first)) {
+            OR_LOCAL(&f->marks[g >> 5], 1u << (g & 31));
+            f->marked[g] = (u8)j;
+        }
+        if (j + 1 == most || begin_place(w->begin[j + 2]) > end) f->marks[WORDS] = (u32)(j + 1);
+    }
+
+    WARP_BARRIER();
+    w->count = (int)f->marks[WORDS];
+    w->elements = begin_place(w->begin[w->count]) - begin_place(first);
+}
+
+/* Returns the window after w, of the same job or of the warp's next job. A segment that another
+ * launch computes is a window with count 1 and elements 0. Its begin does not tell its length, so
+ * the base of the window after it is read from the offsets (`was_long`). */
 fn window window_after(const segmented *f, window w, batch b)
 {
     const int was_long = SEGMENTS && w.count && !w.elements, entered = w.at + w.count >= w.all;
-    w.job += entered ? f->all_warps : 0;
-    w.at = entered ? 0 : w.at + w.count;
-    w.first = entered ? w.job * f->each : w.first + w.count;
-    w.base = entered ? w.job * f->each * f->n : w.base + w.elements;
-    w.all = all_of(f, b, w.job);
+    if (entered) {
+        w.job += f->all_warps;
+        w.at = 0, w.first = w.job * f->each, w.base = w.first * f->n;
+        w.all = all_of(f, b, w.job);
+    } else {
+        w.at += w.count, w.first += w.count, w.base += w.elements;
+    }
 
     if (SEGMENTS) {
 #if SKIPS
@@ -420,21 +440,11 @@ fn window window_after(const segmented *f, window w, batch b)
 #endif
     }
 
-    const int most = w.all - w.at;
-    w.count = most, w.elements = most * f->n;
-
+    w.count = w.all - w.at, w.elements = w.count * f->n;
     if (SEGMENTS && !w.by_lanes) {
-        const int end = begin_place(w.begin[0]) + SEGMENTED_ELEMENTS;
-        int low = 0;
-        UNROLL for (int step = SEGMENTED_SEQUENCES; step > 0; step >>= 1)
-        {
-            const int there = low + step;
-            if (there <= most && begin_place(w.begin[there <= most ? there : 0]) <= end)
-                low = there;
-        }
-
-        w.elements = most ? begin_place(w.begin[low]) - begin_place(w.begin[0]) : 0;
-        w.count = low || !most ? low : 1;
+        const int any = w.count > 0;
+        find_end(f, &w);
+        if (!w.count) w.count = any;
     }
 
     return w;
@@ -465,6 +475,8 @@ fn segmented segmented_of(batch b, i64 each, i64 jobs, int warps, LOCAL u8 *memo
     f.upper = f.node + SEGMENTED_NODES;
     f.offsets = (LOCAL i64 *)(memory + SEGMENTED_OFFSETS_AT(TL_SIZE, sizeof(state)));
     f.begins = (LOCAL u32 *)(memory + SEGMENTED_BEGIN_AT(TL_SIZE, sizeof(state)));
+    f.marks = (LOCAL u32 *)(memory + SEGMENTED_MARKS_AT(TL_SIZE, sizeof(state)));
+    f.marked = (LOCAL u8 *)f.marks + SEGMENTED_NODES / 8 + 16;
     f.jobs = jobs, f.each = each;
     f.by_lanes = SEGMENTS && by_lanes;
     f.n = SEGMENTS ? 0 : (int)b.n;
@@ -489,6 +501,6 @@ fn window first_window(const segmented *f, batch b)
 
 #define SEGMENTED_PARAMETERS PARAMETERS_OF(SEGMENTED)
 /* Blocks of a multiprocessor, which bounds the registers. */
-#define SEGMENTED_BLOCKS      (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
+#define SEGMENTED_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
 /* A result that differs from its state, such as a mean, needs more registers. */
 #define SEGMENTED_SCAN_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : OP_SEED ? 4 : 3)
