@@ -9,21 +9,31 @@
 
 /* ---- fewer elements than a chunk ---- */
 
-/* Jobs per multiprocessor, if there are enough sequences. Segments get more and smaller jobs,
- * because their lengths differ: otherwise a multiprocessor's last jobs run while the others are
- * idle. */
-enum { ROW_JOBS_PER_PROCESSOR = 32, SEGMENT_JOBS_PER_PROCESSOR = 128 };
+/* Warps that are resident on a multiprocessor; the work for a job of segments, in segments. */
+enum { RESIDENT_WARPS = 32, JOB_COST = 16 };
+
+/* Returns the segments of a job, a multiple of LANES, because a pass of lane.cl takes one segment
+ * per lane: the one for which `warps` warps are done first. A warp may get one job more than its
+ * share, because lengths differ. */
+static int64_t segments_per_job(int64_t segments, int64_t warps)
+{
+    int64_t best = LANES, least = INT64_MAX;
+    for (int64_t each = LANES; each <= SEGMENTED_SEQUENCES; each += LANES) {
+        const int64_t jobs = segments / (each * warps) + 2, cost = jobs * (each + JOB_COST);
+        if (cost <= least) best = each, least = cost;
+    }
+    return best;
+}
 
 /* Returns the sequences of a job: as many as fit in a warp's local memory, or fewer if most warps
- * would then have no job. For segments it is, where possible, a multiple of LANES, because a pass
- * of lane.cl takes one segment per lane. */
+ * would then have no job. */
 static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
 {
-    const int64_t rows = b->n ? SEGMENTED_ELEMENTS / b->n : SEGMENTED_ELEMENTS,
+    const int64_t warps = RESIDENT_WARPS * l->d->gpu->processors,
+                  fair = (b->rows + (b->listed ? warps - 1 : 0)) / warps,
+                  rows = b->n ? SEGMENTED_ELEMENTS / b->n : SEGMENTED_ELEMENTS,
                   fit = b->listed ? SEGMENTED_SEQUENCES : rows;
-    const int64_t jobs = b->listed ? SEGMENT_JOBS_PER_PROCESSOR : ROW_JOBS_PER_PROCESSOR;
-    int64_t fair = b->rows / (jobs * l->d->gpu->processors);
-    if (b->listed && fair >= LANES / 4) fair = (fair + LANES - 1) / LANES * LANES;
+    if (b->listed && fair > LANES) return segments_per_job(b->rows, warps);
     return fair < 1 ? 1 : fair < fit ? fair : fit;
 }
 

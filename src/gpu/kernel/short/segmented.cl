@@ -10,9 +10,9 @@
  * A group is 8 neighbouring elements, counted from the start of a sequence. Groups are numbered
  * from left to right, and each lane folds one group after the other. A bit marks the first group of
  * each segment, so the last bit up to a group tells its segment. On the next level, 8 nodes of one
- * sequence make one. There a lane looks at a bucket of 8 places. Groups of nodes are disjoint, so at most
- * one begins in each bucket, and its sequence is the last one that begins in the bucket or before
- * it: if a later sequence began in the same bucket, the group would have to end before it. At the
+ * sequence make one. There a lane looks at a bucket of 8 places. Groups of nodes are disjoint, so
+ * at most one begins in each bucket, and its sequence is the last one that begins in the bucket or
+ * before it: if a later sequence began in the same bucket, the group would have to end before it. At the
  * end one lane per sequence folds the remaining nodes of each level, the highest first: S(n).
  *
  * Elements are copied to local memory 16 bytes at a time, without registers in between. So many
@@ -27,10 +27,10 @@ enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
 typedef struct {
     LOCAL state *node, *upper; /* nodes of groups of elements, and of groups of nodes */
     LOCAL elem *x;
-    LOCAL i64 *offsets; /* offsets of the next job's segments */
-    LOCAL u32 *begins;  /* begins of this job's segments */
-    LOCAL u32 *marks;   /* bit g: group g of the window is the first one of a segment */
-    LOCAL u8 *marked;   /* and the segment's number in the window */
+    LOCAL i64 *offsets;          /* offsets of the next job's segments */
+    LOCAL u32 *begins;           /* begins of this job's segments */
+    LOCAL u32 *marks;            /* bit g: group g of the window is the first one of a segment */
+    LOCAL u8 *marked;            /* and the segment's number in the window */
 
     /* elements between these may be read 16 bytes at a time; NULL: none */
     GLOBAL const u8 *low, *high;
@@ -43,12 +43,12 @@ typedef struct {
 /* Sequences first to first + count - 1 of the batch, which a warp takes at a time (not a window of
  * the verb). count 0: there are no more. */
 typedef struct {
-    i64 job, first, base; /* base: offset of its first element, in elements */
-    int at, count, all;   /* at: index of `first` in the job; all: sequences of the job */
+    i64 job, first, base;         /* base: offset of its first element, in elements */
+    int at, count, all;           /* at: index of `first` in the job; all: sequences of the job */
     /* elements: staged in local memory; off: where they begin there */
     int elements, off;
-    int by_lanes;     /* true: lane.cl does the job */
-    LOCAL u32 *begin; /* begin of the first sequence */
+    int by_lanes;                 /* true: lane.cl does the job */
+    LOCAL u32 *begin;             /* begin of the first sequence */
 } window;
 
 /* The begin of a segment, relative to its job: the elements before it in the low bits, the groups
@@ -82,7 +82,7 @@ fn sequence sequence_in(const segmented *f, const window *w, int j)
 fn int all_groups(const segmented *f, const window *w)
 {
     return SEGMENTS ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0])
-                    : w->count * f->groups;
+                     : w->count * f->groups;
 }
 
 /* Returns the last sequence that has fewer than `end` groups before it. */
@@ -249,12 +249,9 @@ fn void stage_elements(const segmented *f, window *w, batch b)
         from -= w->off * TL_SIZE;
         const int units = (w->off + w->elements + UNIT - 1) / UNIT;
         if (from >= f->low && from + units * 16 <= f->high) {
-            from += lane * 16, x += lane * UNIT;
-            UNROLL for (int k = 0; k <= SEGMENTED_ELEMENTS / UNIT / LANES; k++)
-            {
-                if (k * LANES + lane < units)
-                    COPY_UNIT(x + k * LANES * UNIT, from + k * LANES * 16);
-            }
+            x += lane * UNIT, from += lane * 16;
+            for (int u = lane; u < units; u += LANES, x += LANES * UNIT, from += LANES * 16)
+                COPY_UNIT(x, from);
         } else { /* the batch begins or ends in this range */
             for (int e = lane; e < units * UNIT; e += LANES) {
                 GLOBAL const u8 *at = from + e * TL_SIZE;
@@ -400,8 +397,9 @@ fn void find_end(const segmented *f, window *w)
     }
 
     WARP_BARRIER();
-    w->count = (int)f->marks[WORDS];
-    w->elements = begin_place(w->begin[w->count]) - begin_place(first);
+    const int fit = (int)f->marks[WORDS];
+    w->count = fit || !most ? fit : 1;
+    w->elements = begin_place(w->begin[fit]) - begin_place(first);
 }
 
 /* Returns the window after w, of the same job or of the warp's next job. A segment that another
@@ -441,11 +439,7 @@ fn window window_after(const segmented *f, window w, batch b)
     }
 
     w.count = w.all - w.at, w.elements = w.count * f->n;
-    if (SEGMENTS && !w.by_lanes) {
-        const int any = w.count > 0;
-        find_end(f, &w);
-        if (!w.count) w.count = any;
-    }
+    if (SEGMENTS && !w.by_lanes) find_end(f, &w);
 
     return w;
 }
@@ -501,6 +495,6 @@ fn window first_window(const segmented *f, batch b)
 
 #define SEGMENTED_PARAMETERS PARAMETERS_OF(SEGMENTED)
 /* Blocks of a multiprocessor, which bounds the registers. */
-#define SEGMENTED_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
+#define SEGMENTED_BLOCKS      (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
 /* A result that differs from its state, such as a mean, needs more registers. */
 #define SEGMENTED_SCAN_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : OP_SEED ? 4 : 3)

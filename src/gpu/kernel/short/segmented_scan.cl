@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Scans short sequences (segmented.cl). One lane per group of 8 elements computes S at its first
  * element from the nodes before it, then S at the 7 others. One lane per sequence does the elements
- * after its last group, and S of all. Results are staged in local memory until the window is complete, and are
- * then stored contiguously. If results and elements have the same kind and size, a result
+ * after its last group, and S of all. Results are staged in local memory until the window is
+ * complete, and are then stored contiguously. If results and elements have the same kind and size, a result
  * overwrites its element, which no other lane needs. That saves a third of the local memory. */
 #define OVERWRITES \
     (OP_INPUTS == 1 && OP_LANES == 1 && TL_OUT_SIZE == TL_SIZE && \
@@ -26,9 +26,14 @@ fn void put_result(placing t, int i, maybe v)
 #endif
 }
 
-/* Stores S before each of the first `count` <= 8 elements e. The first one has index i, and v is S
- * before it. S of i elements is result i of an exclusive scan, and result i - 1 of an inclusive
- * one. */
+/* Stores S of i elements: result i of an exclusive scan, result i - 1 of an inclusive one. */
+fn void put_start(placing t, int i, maybe v)
+{
+    if (i || t.exclusive) put_result(t, i - !t.exclusive, v);
+}
+
+/* Stores S before each of the first `count` <= 8 elements e but the first one, which has index i,
+ * and S before it is v. */
 fn void scan_group(placing t, const elem *e, int i, int count, maybe v)
 {
     state node;
@@ -36,9 +41,9 @@ fn void scan_group(placing t, const elem *e, int i, int count, maybe v)
 
     s[0] = v;
     scan_eight(s, &node, e, i, t.p);
-    UNROLL for (int k = 0; k < GROUP; k++)
+    UNROLL for (int k = 1; k < GROUP; k++)
     {
-        if (k < count && (k || i || t.exclusive)) put_result(t, i + k - !t.exclusive, s[k]);
+        if (k < count) put_result(t, i + k - !t.exclusive, s[k]);
     }
 }
 
@@ -124,7 +129,8 @@ fn void lane_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
         s[GROUP] = start[0];
         UNROLL for (int j = 0; j < GROUP; j++)
         {
-            if (i + j < n) put_result(t, i + j, t.exclusive ? s[j] : s[j + 1]);
+            if (i + j < n)
+                put_result(t, i + j, t.exclusive ? s[j] : s[j + 1]);
         }
     }
 }
@@ -178,19 +184,20 @@ fn void segmented_scan(segmented f, batch b, results out, LOCAL result *apart, s
         for (int before = 0; before < groups; before += LANES) {
             const int g = before + lane_index();
             int i = 0;
-            elem e[GROUP];
             maybe v = nothing(b.p);
             if (g < groups) {
                 const int j = sequence_before(&f, &w, g + 1);
                 const sequence s = sequence_in(&f, &w, j);
+                elem e[GROUP];
                 i = (g - s.groups) << GROUP_LOG;
                 v = segmented_start(&f, b.p, s, initial(seeds, w.first + j, b.p), g - s.groups);
                 load_group(e, f.x, s.place + i);
                 t.place = s.place - w.off;
+                scan_group(t, e, i, GROUP, v);
             }
 
-            WARP_BARRIER(); /* each lane overwrites the last element of the group before its own */
-            if (g < groups) scan_group(t, e, i, GROUP, v);
+            WARP_BARRIER(); /* the last element of the group before has been loaded */
+            if (g < groups) put_start(t, i, v);
         }
 
         /* The barrier is needed by PoCL 3.1: with optimisation, it loses the stores of the first of
@@ -203,10 +210,13 @@ fn void segmented_scan(segmented f, batch b, results out, LOCAL result *apart, s
                       count = (s.n & (GROUP - 1)) + !t.exclusive;
             if ((SEGMENTS && s.n >= CHUNK) || !count) continue;
             const maybe v = segmented_start(&f, b.p, s, initial(seeds, w.first + j, b.p), k);
-            elem e[GROUP];
-            load_group(e, f.x, s.place + i);
             t.place = s.place - w.off;
-            scan_group(t, e, i, count, v);
+            if (count > 1) {
+                elem e[GROUP];
+                load_group(e, f.x, s.place + i);
+                scan_group(t, e, i, count, v);
+            }
+            put_start(t, i, v);
         }
 
         WARP_BARRIER();
