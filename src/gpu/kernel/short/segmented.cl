@@ -12,8 +12,9 @@
  * each segment, so the last bit up to a group tells its segment. On the next level, 8 nodes of one
  * sequence make one. There a lane looks at a bucket of 8 places. Groups of nodes are disjoint, so
  * at most one begins in each bucket, and its sequence is the last one that begins in the bucket or
- * before it: if a later sequence began in the same bucket, the group would have to end before it. At the
- * end one lane per sequence folds the remaining nodes of each level, the highest first: S(n).
+ * before it: if a later sequence began in the same bucket, the group would have to end before it.
+ * At the end one lane per sequence folds the remaining nodes of each level, the highest first:
+ * S(n).
  *
  * Elements are copied to local memory 16 bytes at a time, without registers in between. So many
  * warps fit on a multiprocessor, and some compute while others wait for memory. The offsets of a
@@ -376,8 +377,8 @@ fn int find_lane_jobs(const segmented *f, const window *w)
     return fits;
 }
 
-/* Finds how many of the w->count next segments of a job fit in local memory, and marks their first
- * groups. */
+/* Finds how many of the next w->count segments of a job fit in local memory, and marks their first
+ * groups. A segment that another launch computes counts as one that fits, if it is the first. */
 fn void find_end(const segmented *f, window *w)
 {
     enum { WORDS = SEGMENTED_NODES / 32 }; /* after them: the number of segments that fit */

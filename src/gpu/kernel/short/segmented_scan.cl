@@ -2,8 +2,9 @@
  * Scans short sequences (segmented.cl). One lane per group of 8 elements computes S at its first
  * element from the nodes before it, then S at the 7 others. One lane per sequence does the elements
  * after its last group, and S of all. Results are staged in local memory until the window is
- * complete, and are then stored contiguously. If results and elements have the same kind and size, a result
- * overwrites its element, which no other lane needs. That saves a third of the local memory. */
+ * complete, and are then stored contiguously. If results and elements have the same kind and size,
+ * a result overwrites its element, which no other lane needs. That saves a third of the local
+ * memory. */
 #define OVERWRITES \
     (OP_INPUTS == 1 && OP_LANES == 1 && TL_OUT_SIZE == TL_SIZE && \
      (TL_OUT_FLOAT != 0) == (TL_KIND == 3 && !TL_FORMAT))
@@ -32,12 +33,12 @@ fn void put_start(placing t, int i, maybe v)
     if (i || t.exclusive) put_result(t, i - !t.exclusive, v);
 }
 
-/* Stores S before each of the first `count` <= 8 elements e but the first one, which has index i,
- * and S before it is v. */
+/* Stores S before the first `count` <= 8 elements e, but not v, which is S before the first one. i:
+ * its index. */
 fn void scan_group(placing t, const elem *e, int i, int count, maybe v)
 {
     state node;
-    maybe s[GROUP + 1];
+    maybe s[GROUP];
 
     s[0] = v;
     scan_eight(s, &node, e, i, t.p);
