@@ -9,31 +9,23 @@
 
 /* ---- fewer elements than a chunk ---- */
 
-/* Warps that are resident on a multiprocessor; the work for a job of segments, in segments. */
-enum { RESIDENT_WARPS = 32, JOB_COST = 16 };
-
-/* Returns the segments of a job, a multiple of LANES, because a pass of lane.cl takes one segment
- * per lane: the one for which `warps` warps are done first. A warp may get one job more than its
- * share, because lengths differ. */
-static int64_t segments_per_job(int64_t segments, int64_t warps)
-{
-    int64_t best = LANES, least = INT64_MAX;
-    for (int64_t each = LANES; each <= SEGMENTED_SEQUENCES; each += LANES) {
-        const int64_t jobs = segments / (each * warps) + 2, cost = jobs * (each + JOB_COST);
-        if (cost <= least) best = each, least = cost;
-    }
-    return best;
-}
+/* Warps that are resident on a multiprocessor, and the jobs of each if there are many segments:
+ * segments differ in length, so a warp's last job ends while others are idle. */
+enum { RESIDENT_WARPS = 32, JOBS_OF_WARP = 4 };
 
 /* Returns the sequences of a job: as many as fit in a warp's local memory, or fewer if most warps
- * would then have no job. */
+ * would then have no job. Of many segments it is a multiple of LANES, because a pass of lane.cl
+ * takes one segment per lane. */
 static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
 {
     const int64_t warps = RESIDENT_WARPS * l->d->gpu->processors,
-                  fair = (b->rows + (b->listed ? warps - 1 : 0)) / warps,
                   rows = b->n ? SEGMENTED_ELEMENTS / b->n : SEGMENTED_ELEMENTS,
                   fit = b->listed ? SEGMENTED_SEQUENCES : rows;
-    if (b->listed && fair > LANES) return segments_per_job(b->rows, warps);
+    int64_t fair = (b->rows + (b->listed ? warps - 1 : 0)) / warps;
+    if (b->listed && fair > LANES) {
+        fair = fair / JOBS_OF_WARP / LANES * LANES;
+        if (!fair) fair = LANES;
+    }
     return fair < 1 ? 1 : fair < fit ? fair : fit;
 }
 
