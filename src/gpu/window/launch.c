@@ -80,8 +80,7 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
         return status ? status : tl_launch_tiles(c, s, &others, edges);
     }
 
-    const int64_t jobs = (p->count + s->each - 1) / s->each,
-                  blocks = s->resident && s->resident < jobs ? s->resident : jobs;
+    const int64_t jobs = (p->count + s->each - 1) / s->each;
 
     assert(s->local_bytes > 0 && s->local_bytes <= c->d->gpu->local_bytes);
     tl_launch l;
@@ -91,9 +90,8 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
     if (status) return status;
     status = find_tile_firsts(&l, &b, p, s->each, jobs);
     if (!status)
-        status =
-            TL_GO(&l, window_tile, blocks, .tiles = tl_tiles_arguments(c, &b, s, p, jobs, edges),
-                  .local_bytes = s->local_bytes);
+        status = TL_GO(&l, window_tile, jobs, .tiles = tl_tiles_arguments(c, &b, s, p, jobs, edges),
+                       .local_bytes = s->local_bytes);
 
     tl_gpu_give(c->d, &b.first);
     return status;

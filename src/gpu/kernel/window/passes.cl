@@ -155,7 +155,7 @@ fn void pass_low(LOCAL state *z, LOCAL const state *x, LOCAL const tile *p, int 
     BARRIER();
 }
 
-/* ---- items and nodes in order in local memory, also for stream.cl ---- */
+/* ---- items and nodes in order in local memory ---- */
 
 /* Blocks of a multiprocessor, which bounds the registers. */
 #define PASS_BLOCKS (PASS_LOG == 4 && OP_EXACT ? 2 : 3)

@@ -5,7 +5,6 @@
  *
  *   quads    quads.cl     levels in quads of neighbouring items; windows of their whole length
  *   passes   passes.cl    a high radix, states of up to 8 bytes
- *   stream   stream.cl    long windows; a block goes along the sequence
  *   cut      cut.cl       any windows, also those that an edge cuts off
  *
  * Programs of walks have walk.cl in place of this loop.
