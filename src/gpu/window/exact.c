@@ -65,9 +65,8 @@ static int is_far(const tl_window_call *c)
            far_words(c, c->b->elements) <= tl_status_words(c->d);
 }
 
-/* The parts of windows that slide (exact_slide.cl), each of which has LEAST * w results at least: as
- * many blocks of each multiprocessor as leave their elements in the cache. Below BLOCKS_LEAST
- * others are faster. */
+/* The parts of windows that slide (exact_slide.cl), of LEAST * w results at least: as many blocks
+ * of a multiprocessor as leave their elements in the cache. 0: far tiles are faster. */
 static int64_t slide_parts(const tl_window_call *c, int64_t count)
 {
     enum { BLOCKS_LEAST = 2, BLOCKS = 3, LEAST = 2, CACHE = 24 << 20 };
@@ -79,12 +78,8 @@ static int64_t slide_parts(const tl_window_call *c, int64_t count)
 
 static int slides(const tl_window_call *c)
 {
-    const tl_scalar *op = c->b->plan->op;
-    const int64_t x = (int64_t)(c->b->x.memory.address & 63) + c->b->x.byte,
-                  y = (int64_t)(c->r->y.address & 63) + c->r->byte;
-    return c->d->gpu->calls->single_launch && op->inverse && !c->b->in_place &&
-           x % op->elem_bytes == 0 && y % op->result_bytes == 0 && c->w > far_tile(c) &&
-           slide_parts(c, c->b->elements) >= c->d->gpu->processors;
+    return c->d->gpu->calls->single_launch && c->b->plan->op->inverse && tl_is_aligned(c) &&
+           c->w > far_tile(c) && slide_parts(c, c->b->elements) >= c->d->gpu->processors;
 }
 
 int tl_exact_takes(const tl_window_call *c)

@@ -59,6 +59,14 @@ static tally_status find_tile_firsts(const tl_launch *l, tl_batch *b, const tl_p
                  .jobs = jobs, .first = b->first.handle);
 }
 
+int tl_is_aligned(const tl_window_call *c)
+{
+    const tl_scalar *op = c->b->plan->op;
+    const int64_t x = (int64_t)(c->b->x.memory.address & 63) + c->b->x.byte,
+                  y = (int64_t)(c->r->y.address & 63) + c->r->byte;
+    return !c->b->in_place && x % op->elem_bytes == 0 && y % op->result_bytes == 0;
+}
+
 int64_t tl_before_aligned(const tl_window_call *c, int64_t j, int64_t alignment)
 {
     const int64_t bytes = c->b->plan->op->result_bytes,

@@ -137,14 +137,9 @@ static int64_t walk_local_bytes(const tl_window_call *c, int kind, int top)
     return WALK_BY_BLOCK(kind, top, c->state) ? WALK_LOCAL_BYTES(kind, top, c->state) : LANES;
 }
 
-/* Elements and results are aligned, and are not looked up one by one. */
 static int can_walk(const tl_window_call *c)
 {
-    const tl_scalar *op = c->b->plan->op;
-    const int64_t x = (int64_t)(c->b->x.memory.address & 63) + c->b->x.byte,
-                  y = (int64_t)(c->r->y.address & 63) + c->r->byte;
-    return c->t.walk_top && !c->b->in_place && !c->b->listed && c->g->least <= c->w &&
-           x % op->elem_bytes == 0 && y % op->result_bytes == 0;
+    return c->t.walk_top && tl_is_aligned(c) && !c->b->listed && c->g->least <= c->w;
 }
 
 static int is_dense(const tl_window_call *c) { return c->b->stride == 1 && c->r->stride == 1; }

@@ -72,6 +72,9 @@ tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_bat
                                            const tl_schedule *s, const tl_part *p, int64_t jobs,
                                            int edges);
 
+/* Elements and results are aligned, and are not looked up one by one. */
+int tl_is_aligned(const tl_window_call *c);
+
 /* Results from number j on, of one dense sequence, before the first whose address is a multiple of
  * `alignment`, a power of two: a small launch, as kernels store quads or lines only from there. */
 int64_t tl_before_aligned(const tl_window_call *c, int64_t j, int64_t alignment);

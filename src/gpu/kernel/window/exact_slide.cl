@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Windows of class X whose operator has an inverse, longer than a tile (CUDA). A window is the one
  * before it with the item at its end added and the item before its begin taken away, which is still
- * in the cache (so what is not needed again is stored and loaded as such). A block goes along a part of the results. In a step each thread has SLIDE_ROWS
+ * in the cache. A block goes along a part of the results. In a step each thread has SLIDE_ROWS
  * items; their differences are scanned: in the warps, across the warps, and from step to step.
  * Before the first result of a part, the items of its window are added. */
 #if OP_EXACT && OP_INVERSE
@@ -31,6 +31,7 @@ fn void slide_load(slide_items *e, const exact_launch *l, slide_part s, i64 item
         const i64 i = item + u * WINDOW_THREADS;
         if (slide_adds(s, i)) e->plus[u] = x[i];
         if (!slide_adds(s, i - l->width)) continue;
+        /* the first to leave the cache; of small items, other warps need the same line */
         e->minus[u] = TL_SIZE < 8 ? x[i - l->width] : LOAD_LAST(x + (i - l->width));
     }
 }

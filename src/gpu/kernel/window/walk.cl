@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Walks: windows of their whole length, with nodes in registers. Lanes go along the elements row by
- * row. Items are named by where they end: Z_k[t] is the node of the 2^k elements up to t, and T_k[t]
- * is the fold of the bits of w from k on, over the w >> k << k elements up to t. Then all distances are powers of two, whatever w is:
+ * row. Items are named by where they end: Z_k[t] is the node of the 2^k elements up to t, and
+ * T_k[t] is the fold of the bits of w from k on, over the w >> k << k elements up to t. Then all
+ * distances are powers of two, whatever w is:
  *
  *   Z_(k+1)[t] = C(Z_k[t - 2^k], Z_k[t])
  *   T_k[t]     = C(T_(k+1)[t - 2^k], Z_k[t])  if bit k of w is set, else T_(k+1)[t]

@@ -55,8 +55,8 @@ struct ALIGNED(16) unit {
 #define PREFETCH(p)
 #define LOAD_LAST(p)     (*(p))
 #define STORE_LAST(p, v) (*(p) = (v))
-#define SKIPS      1
-#define ADDRESS(p) ((u64)(p))
+#define SKIPS            1
+#define ADDRESS(p)       ((u64)(p))
 #define __threadfence()
 template <class T, class V> static T atomicAdd(T *p, V v)
 {
