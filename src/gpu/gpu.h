@@ -262,7 +262,7 @@ typedef enum tl_inputs { TL_ONE_INPUT, TL_TWO_INPUTS, TL_BITMAPS } tl_inputs;
 
 /* A program text: of an operator and a shape, for the API with this prelude. The shapes: "reduce",
  * "reduce_segments", "scan", "scan_segments", "scan_wave", "window", "window_flat", "window_cut",
- * "window_far", "window_long", "window_passes", "window_table", "window_stream", "window_walkN",
+ * "window_far", "window_long", "window_passes", "window_table", "window_slide", "window_walkN",
  * "window_levelN", "window_lastN", "window_nodesN" (N: the highest level); "law" for the probe.
  * kernel: the text of this kernel alone (CUDA only); NULL: of all kernels of the shape. */
 typedef struct tl_text {
@@ -288,7 +288,7 @@ int tl_gpu_state_bytes(const tl_scalar *op);
 /* The row of tuning.def for an operator's windows. */
 typedef struct tl_window_tuning {
     int cut_log, quads_log, wide_log, radix_log, run, walk_top, part_log, part_most, nodes_top;
-    int64_t passes_least, stream_least;
+    int64_t passes_least;
 } tl_window_tuning;
 
 tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude);

@@ -122,7 +122,7 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
     enum { OPENCL, CUDA };
     static const struct {
         int device, state, cut, quads, wide, radix, run;
-        int64_t passes, stream;
+        int64_t passes;
         int walk, part, part_most, nodes;
     } rows[] = {
 #define WINDOW(...) {__VA_ARGS__},
@@ -139,7 +139,6 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
                               .radix_log = rows[i].radix,
                               .run = rows[i].run,
                               .passes_least = rows[i].passes,
-                              .stream_least = rows[i].stream,
                               .walk_top = rows[i].walk,
                               .part_log = rows[i].part,
                               .part_most = rows[i].part_most,
@@ -148,7 +147,6 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
 
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude)
 {
-    if (!strcmp(shape, "window_stream")) return tl_gpu_window_tuning(op, prelude).stream_least > 0;
     if (!strcmp(shape, "window_passes")) return tl_gpu_window_tuning(op, prelude).radix_log > 0;
     if (shape[strcspn(shape, "0123456789")]) { /* walks, by their highest level */
         const tl_window_tuning t = tl_gpu_window_tuning(op, prelude);
@@ -157,6 +155,7 @@ int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude
         return top < 5 ? t.walk_top > 0
                        : !op->exact && top <= (shape[7] == 'n' ? t.nodes_top : t.walk_top);
     }
+    if (!strcmp(shape, "window_slide")) return op->exact && op->inverse && tl_is_cuda(prelude);
     if (!strcmp(shape, "window_far")) return op->exact && tl_is_cuda(prelude);
     if (!strcmp(shape, "scan_wave")) return tl_gpu_scan_tile(op, 1).blocks != 0;
     return op->inputs == 1 || strcmp(shape, "grid");

@@ -67,7 +67,7 @@ static void add_facts(tl_buffer *b, const tl_scalar *op)
  * programs which read the caller's arrays in place do not have. */
 typedef struct {
     const char *shape;
-    enum { SHORT, FLAT, FAR, PARTS, LONG, TABLE, WALK } kind;
+    enum { SHORT, FLAT, FAR, SLIDE, PARTS, LONG, TABLE, WALK } kind;
     const char *schedule, *blocks, *files[5], *more[4];
 } window_program;
 
@@ -80,12 +80,11 @@ static const window_program *window_program_of(const char *shape)
          {"columns", "exact", "fold"}},
         {"window_flat", FLAT, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"}, {0}},
         {"window_far", FAR, "quads", "QUADS_BLOCKS", {"exact", "exact_far"}, {0}},
+        {"window_slide", SLIDE, "quads", "QUADS_BLOCKS", {"exact", "exact_slide"}, {0}},
         {"window_cut", SHORT, "cut", "CUT_BLOCKS", {"place", "cut", "tile"}, {0}},
         {"window_long", PARTS, "quads", "QUADS_BLOCKS", {"place", "quads", "tile", "rows"}, {0}},
         {"window_passes", LONG, "passes", "PASS_BLOCKS", {"place", "passes", "tile"}, {0}},
         {"window_table", TABLE, "quads", "WIDE_BLOCKS", {"place", "quads", "tile", "rows"}, {0}},
-        {"window_stream", LONG, "stream", "STREAM_BLOCKS",
-         {"place", "passes", "stream", "tile"}, {0}},
         {"window_walk", WALK + WALK_WHOLE, "walk", WALK_GROUPS, {"place", "walk"}, {0}},
         {"window_level", WALK + WALK_LEVEL, "walk", WALK_GROUPS, {"place", "walk"}, {0}},
         {"window_last", WALK + WALK_LAST, "walk", WALK_GROUPS, {"place", "walk"}, {0}},
@@ -111,7 +110,7 @@ static void add_window_facts(tl_buffer *b, const tl_scalar *op, const char *prel
     tl_addf(b, "#define TL_SCHEDULE %s\n#define TILE_BLOCKS %s\n", w->schedule, w->blocks);
     tl_addf(b, "#define TL_TABLE %d\n#define TL_FLAT %d\n", w->kind == TABLE,
             w->kind == FLAT || w->kind == TABLE);
-    tl_addf(b, "#define TL_FAR %d\n#define TL_PARTS %d\n", w->kind == FAR,
+    tl_addf(b, "#define TL_FAR %d\n#define TL_PARTS %d\n", w->kind == FAR || w->kind == SLIDE,
             w->kind == PARTS || w->kind > WALK + WALK_WHOLE);
     if (w->kind >= WALK)
         tl_addf(b, "#define WALK_KIND %d\n#define WALK_TOP %d\n", w->kind - WALK,

@@ -89,6 +89,9 @@ fn void COPY_ALIGNED(int align, LOCAL void *to, GLOBAL const void *from, int byt
     }
 }
 
+/* Accesses of what is not needed again: it is the first to leave the caches. */
+#define LOAD_LAST(p)     __ldcs(p)
+#define STORE_LAST(p, v) __stcs(p, v)
 /* Prefetches the cache line at p into L2. */
 #define PREFETCH(p)      asm volatile("prefetch.global.L2 [%0];" ::"l"(p))
 #define COPY_WAIT()      asm volatile("cp.async.wait_all;" ::: "memory")

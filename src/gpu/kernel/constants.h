@@ -179,46 +179,68 @@ enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG, 
 /* window/passes.cl: `rows` folds bits 0 to PASS_TOP of the number of rows. */
 enum { PASS_TOP = 5 };
 
-/* window/stream.cl, by the log2 of the radix: results of a tile; places for the states of its
- * levels. Threads may read and write STREAM_PAST places past the end. */
-enum { STREAM_PAST = 24 };
-#define STREAM_TILE(log)    (((log) == 5 ? 5 : 9) << (2 * (log)))
-#define STREAM_HIGH(log, w) (((w) - (1 << (2 * (log))) + STREAM_TILE(log) + 7) / 4 * 4)
-#define STREAM_LOW(log)     ((1 << (2 * (log))) - (1 << (log)) + STREAM_TILE(log) + STREAM_PAST)
-#define STREAM_X(log)       ((1 << (log)) + STREAM_TILE(log) + STREAM_PAST)
-
 /* window/walk.cl. Kinds: windows; the three walks of longer ones. */
 #define WALK_WHOLE 0
 #define WALK_LEVEL 1
 #define WALK_LAST  2
 #define WALK_NODES 3
 
-/* By the highest level and the bytes of a state: levels that are made by shuffles, and so lanes of
- * a sequence (nodes: as few as the registers allow, since the other lanes have more columns); rows
- * at a time; blocks of a multiprocessor, which bounds the registers: a lane has about so many words
- * of states. WALK_LEAST: min results of a part, in multiples of w. */
+/* By the highest level and the bytes of a state: whether a block walks; levels whose distances are
+ * below a row, and so lanes of a sequence (nodes: as few as the registers allow, since the other
+ * lanes have more columns); rows at a time; states of the rows before, less one, and those of them
+ * in registers; blocks of a multiprocessor, which bounds the registers: a lane has about so many
+ * words of states. WALK_LEAST: min results of a part, in multiples of w. */
 enum { WALK_LEAST = 2 };
-#define WALK_COLUMNS_LOG(level) ((level) < 3 ? 3 : (level) > 5 ? 5 : (level))
-#define WALK_SHUFFLED(kind, top, state) \
-    ((kind) == WALK_NODES ? WALK_COLUMNS_LOG((top) - ((state) > 8   ? 2 \
-                                                      : (state) > 4 ? 3 \
-                                                                    : 4)) \
-     : (top) < 5          ? 0 \
-                          : 5)
-#define WALK_LANES_OF(kind, top, state) (1 << WALK_SHUFFLED(kind, top, state))
-#define WALK_ROWS_OF(state)             ((state) > 16 ? 1 : (state) > 4 ? 2 : (state) > 2 ? 4 : 8)
-#define WALK_KEPT_OF(kind, top, state)  (1 << ((top)-WALK_SHUFFLED(kind, top, state)))
+#define WALK_COLUMNS_LOG(level)         ((level) < 3 ? 3 : (level) > 5 ? 5 : (level))
+#define WALK_WARP_TOP(state)            ((state) > 16 ? 7 : (state) > 8 ? 8 : (state) > 4 ? 9 : 10)
+#define WALK_BY_BLOCK(kind, top, state) ((kind) == WALK_WHOLE && (top) > WALK_WARP_TOP(state))
+#define WALK_NEAR(kind, top, state) \
+    ((kind) == WALK_NODES              ? WALK_COLUMNS_LOG((top) - ((state) > 8   ? 2 \
+                                                                   : (state) > 4 ? 3 \
+                                                                                 : 4)) \
+     : WALK_BY_BLOCK(kind, top, state) ? 8 \
+     : (top) < 5                       ? 0 \
+                                       : 5)
+#define WALK_LANES_OF(kind, top, state) (1 << WALK_NEAR(kind, top, state))
+#define WALK_ROWS_OF(kind, top, state) \
+    (WALK_BY_BLOCK(kind, top, state) ? ((state) > 8   ? (state) > 16 || (top) == 11 ? 1 : 2 \
+                                        : (state) > 4 ? ((top) > 12 ? 2 : 4) \
+                                                      : ((top) > 13 ? 4 : 8)) \
+     : (state) > 16                  ? 1 \
+     : (state) > 4                   ? 2 \
+     : (state) > 2                   ? 4 \
+                                     : 8)
+#define WALK_ALL_OF(kind, top, state) (1 << ((top)-WALK_NEAR(kind, top, state)))
+#define WALK_REGISTERS(top, state) \
+    ((state) > 8   ? 1 << ((top) > 10 ? (top)-9 : 1) \
+     : (state) > 4 ? ((top) > 12 ? 16 : 8) \
+     : (top) > 13  ? 32 \
+                   : 16)
+#define WALK_KEPT_OF(kind, top, state) \
+    (WALK_BY_BLOCK(kind, top, state) && WALK_ALL_OF(kind, top, state) > WALK_REGISTERS(top, state) \
+         ? WALK_REGISTERS(top, state) \
+         : WALK_ALL_OF(kind, top, state))
 #define WALK_WORDS(kind, top, state) \
-    (((kind) == WALK_LEVEL ? 5 * WALK_ROWS_OF(state) + WALK_KEPT_OF(kind, top, state) + 7 \
-                           : ((top) + 1) * WALK_ROWS_OF(state) + \
-                                 2 * WALK_KEPT_OF(kind, top, state) + ((top) < 5 ? 12 : 8)) * \
+    (((kind) == WALK_LEVEL \
+          ? 5 * WALK_ROWS_OF(kind, top, state) + WALK_KEPT_OF(kind, top, state) + 7 \
+          : ((top) + 1) * WALK_ROWS_OF(kind, top, state) + 2 * WALK_KEPT_OF(kind, top, state) + \
+                ((top) < 5 ? 12 : 8)) * \
          (((int)(state) + 3) / 4) + \
      ((kind) > WALK_LEVEL ? 13 : 0))
+
+/* States in local memory of walks by block: boxes of the 8 levels below a row and one more; rings
+ * of longer distances. */
+#define WALK_BOXES(rows) (3 * WINDOW_THREADS + 9 * (rows)*WINDOW_THREADS)
+#define WALK_LOCAL_BYTES(kind, top, state) \
+    ((int)(state) * \
+     (WALK_BOXES(WALK_ROWS_OF(kind, top, state)) + \
+      2 * WINDOW_THREADS * (WALK_ALL_OF(kind, top, state) - WALK_KEPT_OF(kind, top, state))))
 #define WALK_BLOCKS(kind, top, state) \
-    (WALK_WORDS(kind, top, state) > ((state) > 8 ? 100 : 120) ? 1 \
-     : WALK_WORDS(kind, top, state) > 60                      ? 2 \
-     : WALK_WORDS(kind, top, state) > 36                      ? 3 \
-                                                              : 4)
+    (WALK_BY_BLOCK(kind, top, state) ? ((state) > 16 || ((state) > 8 && (top) > 11) ? 1 : 2) \
+     : WALK_WORDS(kind, top, state) > ((state) > 8 ? 100 : 120) ? 1 \
+     : WALK_WORDS(kind, top, state) > 60                        ? 2 \
+     : WALK_WORDS(kind, top, state) > 36                        ? 3 \
+                                                                : 4)
 
 /* window/columns.cl. STEP_LOG: log2 of the elements of a step. RING_LEVELS: levels of the longest
  * window. RING_SIZE: how many nodes of level k a lane keeps, in whole steps. It keeps those that

@@ -65,6 +65,23 @@ static int is_far(const tl_window_call *c)
            far_words(c, c->b->elements) <= tl_status_words(c->d);
 }
 
+/* The parts of windows that slide (exact_slide.cl), of LEAST * w results at least: as many blocks
+ * of a multiprocessor as leave their elements in the cache. 0: far tiles are faster. */
+static int64_t slide_parts(const tl_window_call *c, int64_t count)
+{
+    enum { BLOCKS_LEAST = 2, BLOCKS = 3, LEAST = 2, CACHE = 24 << 20 };
+    const int64_t processors = c->d->gpu->processors, most = count / (LEAST * c->w) + 1,
+                  fit = CACHE / (c->w * c->b->plan->op->elem_bytes * processors),
+                  parts = processors * (fit < BLOCKS ? fit : BLOCKS);
+    return fit < BLOCKS_LEAST ? 0 : parts < most ? parts : most;
+}
+
+static int slides(const tl_window_call *c)
+{
+    return c->d->gpu->calls->single_launch && c->b->plan->op->inverse && tl_is_aligned(c) &&
+           c->w > far_tile(c) && slide_parts(c, c->b->elements) >= c->d->gpu->processors;
+}
+
 int tl_exact_takes(const tl_window_call *c)
 {
     const tl_batch *b = c->b;
@@ -76,17 +93,21 @@ int tl_exact_takes(const tl_window_call *c)
         op->result_bytes == op->elem_bytes && (op->elem_bytes == 2 || op->dtype == TALLY_F32);
 
     if (!op->exact || !dense || c->g->least > c->w || c->w > b->n) return 0;
-    return is_far(c) || (c->w > EXACT_RUN(c->state) && c->w >= (slow ? 32 : 0) &&
-                         c->w < local_bytes && rounds_of(b, c->w, local_bytes, 1) > 0);
+    return slides(c) || is_far(c) ||
+           (c->w > EXACT_RUN(c->state) && c->w >= (slow ? 32 : 0) && c->w < local_bytes &&
+            rounds_of(b, c->w, local_bytes, 1) > 0);
 }
 
 tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
 {
     enum { BLOCKS = 4, LINE = 16 }; /* BLOCKS: of a multiprocessor; far tiles */
     const tl_batch *b = c->b;
-    const int far_ = is_far(c);
+    const int slide = slides(c), far_ = !slide && is_far(c);
     const int rounds = rounds_of(b, c->w, c->d->gpu->local_bytes, 1); /* near */
-    const int64_t each = far_ ? far_tile(c) : each_of(b, rounds), count = j1 - j0,
+    const int64_t count = j1 - j0,
+                  each = slide  ? (count / slide_parts(c, count) + LANES) & -LANES
+                         : far_ ? far_tile(c)
+                                : each_of(b, rounds),
                   jobs = far_ ? far_tiles(c, count) : (count + each - 1) / each;
     const int64_t head = tl_before_aligned(c, j0, LINE);
     if (head && count > each * c->d->gpu->processors) {
@@ -97,14 +118,19 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
     const int64_t most = (int64_t)BLOCKS * c->d->gpu->processors,
                   groups = far_ && jobs > most ? most : jobs;
     const tl_scalar *op = b->plan->op;
-    const int64_t bytes = far_ ? EXACT_FAR_BYTES(op->elem_bytes, c->state, op->result_bytes)
-                               : local_bytes_of(b, c->w, rounds);
+    const int64_t bytes = slide  ? LANES
+                          : far_ ? EXACT_FAR_BYTES(op->elem_bytes, c->state, op->result_bytes)
+                                 : local_bytes_of(b, c->w, rounds);
     tl_launch l;
     tl_results to = *c->r;
 
-    assert((far_ || rounds > 0) && count > 0);
+    assert((slide || far_ || rounds > 0) && count > 0);
     to.byte += j0 * op->result_bytes;
-    tally_status status = tl_gpu_program(c->d, op, far_ ? "window_far" : "window", &l);
+    tally_status status = tl_gpu_program(c->d, op,
+                                         slide  ? "window_slide"
+                                         : far_ ? "window_far"
+                                                : "window",
+                                         &l);
     if (!status && far_) status = tl_status_reserve(c->d, far_words(c, count));
     if (status) return status;
 

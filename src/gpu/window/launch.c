@@ -59,6 +59,14 @@ static tally_status find_tile_firsts(const tl_launch *l, tl_batch *b, const tl_p
                  .jobs = jobs, .first = b->first.handle);
 }
 
+int tl_is_aligned(const tl_window_call *c)
+{
+    const tl_scalar *op = c->b->plan->op;
+    const int64_t x = (int64_t)(c->b->x.memory.address & 63) + c->b->x.byte,
+                  y = (int64_t)(c->r->y.address & 63) + c->r->byte;
+    return !c->b->in_place && x % op->elem_bytes == 0 && y % op->result_bytes == 0;
+}
+
 int64_t tl_before_aligned(const tl_window_call *c, int64_t j, int64_t alignment)
 {
     const int64_t bytes = c->b->plan->op->result_bytes,
@@ -80,8 +88,7 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
         return status ? status : tl_launch_tiles(c, s, &others, edges);
     }
 
-    const int64_t jobs = (p->count + s->each - 1) / s->each,
-                  blocks = s->resident && s->resident < jobs ? s->resident : jobs;
+    const int64_t jobs = (p->count + s->each - 1) / s->each;
 
     assert(s->local_bytes > 0 && s->local_bytes <= c->d->gpu->local_bytes);
     tl_launch l;
@@ -91,9 +98,8 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
     if (status) return status;
     status = find_tile_firsts(&l, &b, p, s->each, jobs);
     if (!status)
-        status =
-            TL_GO(&l, window_tile, blocks, .tiles = tl_tiles_arguments(c, &b, s, p, jobs, edges),
-                  .local_bytes = s->local_bytes);
+        status = TL_GO(&l, window_tile, jobs, .tiles = tl_tiles_arguments(c, &b, s, p, jobs, edges),
+                       .local_bytes = s->local_bytes);
 
     tl_gpu_give(c->d, &b.first);
     return status;

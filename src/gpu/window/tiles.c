@@ -118,39 +118,6 @@ static int prefers_passes(const tl_window_call *c)
     return c->b->elements >= passes(c).each * c->d->gpu->processors;
 }
 
-/* ---- stream ---- */
-
-static tl_schedule stream(const tl_window_call *c)
-{
-    enum {
-        RESERVED = 1536, /* static local memory of a block, in bytes */
-        BLOCKS_MOST = 2  /* blocks of a multiprocessor that registers allow */
-    };
-    const int log = c->t.radix_log;
-    const int64_t items = STREAM_HIGH(log, c->w) + STREAM_LOW(log) + STREAM_X(log),
-                  bytes = items * c->state;
-    const int64_t fit = (local_bytes_of(c) + RESERVED) / (bytes + RESERVED);
-    return (tl_schedule){
-        .shape = "window_stream",
-        .each = STREAM_TILE(log),
-        .local_bytes = bytes,
-        .resident = c->d->gpu->processors * (fit < 1             ? 1
-                                             : fit < BLOCKS_MOST ? fit
-                                                                 : BLOCKS_MOST),
-    };
-}
-
-static int stream_takes(const tl_window_call *c)
-{
-    const tl_batch *b = c->b;
-    const int log = c->t.radix_log,
-              dense = b->stride == 1 && !b->listed && (b->rows == 1 || b->row_stride == b->n);
-    return c->t.stream_least && dense && !b->in_place && c->w >= c->t.stream_least &&
-           c->w >> (2 * log) < 2 << PASS_TOP && c->g->least <= c->w &&
-           stream(c).local_bytes <= local_bytes_of(c) &&
-           b->elements >= (int64_t)STREAM_TILE(log) * c->d->gpu->processors;
-}
-
 /* ---- walks ---- */
 
 int64_t tl_windows_of_each(const tl_window_call *c)
@@ -158,21 +125,21 @@ int64_t tl_windows_of_each(const tl_window_call *c)
     return c->b->n - (c->g->valid ? c->w - 1 : 0);
 }
 
-/* The walkers that are resident at a time: warps, or lanes. */
+/* The walkers that are resident at a time: blocks, warps or lanes. */
 static int64_t walkers(const tl_window_call *c, int kind, int top)
 {
     return (int64_t)c->d->gpu->processors * WALK_BLOCKS(kind, top, c->state) * WINDOW_THREADS /
            WALK_LANES_OF(kind, top, c->state);
 }
 
-/* Elements and results are aligned, and are not looked up one by one. */
+static int64_t walk_local_bytes(const tl_window_call *c, int kind, int top)
+{
+    return WALK_BY_BLOCK(kind, top, c->state) ? WALK_LOCAL_BYTES(kind, top, c->state) : LANES;
+}
+
 static int can_walk(const tl_window_call *c)
 {
-    const tl_scalar *op = c->b->plan->op;
-    const int64_t x = (int64_t)(c->b->x.memory.address & 63) + c->b->x.byte,
-                  y = (int64_t)(c->r->y.address & 63) + c->r->byte;
-    return c->t.walk_top && !c->b->in_place && !c->b->listed && c->g->least <= c->w &&
-           x % op->elem_bytes == 0 && y % op->result_bytes == 0;
+    return c->t.walk_top && tl_is_aligned(c) && !c->b->listed && c->g->least <= c->w;
 }
 
 static int is_dense(const tl_window_call *c) { return c->b->stride == 1 && c->r->stride == 1; }
@@ -189,10 +156,13 @@ static int64_t walk_least(const tl_window_call *c)
 
 static int walk_takes(const tl_window_call *c)
 {
+    enum { FEW = 4 }; /* by block, 1 / FEW of the walkers must have work */
     const int top = tl_top_of(c->w);
     return can_walk(c) && is_dense(c) && !c->b->plan->op->exact && c->w >= walk_least(c) &&
-           top <= c->t.walk_top && tl_windows_of_each(c) / WALK_LEAST >= c->w &&
-           c->b->elements / c->w >= walkers(c, WALK_WHOLE, top);
+           top <= c->t.walk_top && walk_local_bytes(c, WALK_WHOLE, top) <= local_bytes_of(c) &&
+           tl_windows_of_each(c) / WALK_LEAST >= c->w &&
+           (WALK_BY_BLOCK(WALK_WHOLE, top, c->state) ? FEW : 1) * c->b->elements / c->w >=
+               walkers(c, WALK_WHOLE, top);
 }
 
 int tl_walk_down_takes(const tl_window_call *c)
@@ -215,8 +185,8 @@ static tally_status launch_walk(const tl_window_call *c, const walk *how, tl_par
     /* clang-format off */
 #define TOPS(kind) \
     {"", "", kind "2", kind "3", kind "4", kind "5", kind "6", kind "7", kind "8", kind "9", \
-     kind "10"}
-    static const char *const shapes[][11] = {
+     kind "10", kind "11", kind "12", kind "13", kind "14"}
+    static const char *const shapes[][15] = {
         [WALK_WHOLE] = TOPS("window_walk"), [WALK_LEVEL] = TOPS("window_level"),
         [WALK_LAST] = TOPS("window_last"), [WALK_NODES] = TOPS("window_nodes")};
 #undef TOPS
@@ -246,7 +216,8 @@ static tally_status launch_walk(const tl_window_call *c, const walk *how, tl_par
         tiles.batch.in_row_stride = 1, tiles.batch.in_stride = columns;
         tiles.batch.in_seqs = columns, tiles.batch.in_n = items;
     }
-    return TL_GO(&l, window_tile, blocks, .tiles = tiles, .local_bytes = LANES);
+    return TL_GO(&l, window_tile, blocks, .tiles = tiles,
+                 .local_bytes = walk_local_bytes(c, how->kind, top));
 }
 
 tally_status tl_walk(const tl_window_call *c, int64_t at, int64_t count, int edges)
@@ -313,10 +284,7 @@ static tally_status compute_cut(const tl_window_call *c, const tl_part *all, int
     return status ? status : tl_launch_tiles(c, &s, &last, EDGES_TOO);
 }
 
-int tl_whole_windows_take(const tl_window_call *c)
-{
-    return stream_takes(c) || walk_takes(c) || passes_take(c);
-}
+int tl_whole_windows_take(const tl_window_call *c) { return walk_takes(c) || passes_take(c); }
 
 tally_status tl_whole_windows(const tl_window_call *c, int64_t j0, int64_t j1, int edges)
 {
@@ -325,9 +293,7 @@ tally_status tl_whole_windows(const tl_window_call *c, int64_t j0, int64_t j1, i
         return tl_walk(c, part.at, c->b->rows == 1 ? part.count : tl_windows_of_each(c), edges);
 
     const int quads_take = tl_quads_take(c) != TL_TAKES_NONE;
-    const tl_schedule s = stream_takes(c)                    ? stream(c)
-                          : !quads_take || prefers_passes(c) ? passes(c)
-                                                             : short_quads(c);
+    const tl_schedule s = !quads_take || prefers_passes(c) ? passes(c) : short_quads(c);
     return tl_launch_tiles(c, &s, &part, edges);
 }
 

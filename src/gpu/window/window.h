@@ -51,11 +51,10 @@ typedef struct tl_part {
 } tl_part;
 
 /* How a launch computes tiles (gpu/kernel/window/tile.cl): its program, the windows of a tile, the
- * levels (quads), and the bytes of local memory of a block. resident: at most so many blocks are
- * launched, which go along the sequences; 0: any number. pitch: of a table, else 0. */
+ * levels (quads), and the bytes of local memory of a block. pitch: of a table, else 0. */
 typedef struct tl_schedule {
     const char *shape;
-    int64_t each, local_bytes, resident, pitch;
+    int64_t each, local_bytes, pitch;
     tl_levels levels;
 } tl_schedule;
 
@@ -72,6 +71,9 @@ tl_arguments_windows_part tl_window_arguments(const tl_geometry *g);
 tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_batch *b,
                                            const tl_schedule *s, const tl_part *p, int64_t jobs,
                                            int edges);
+
+/* Elements and results are aligned, and are not looked up one by one. */
+int tl_is_aligned(const tl_window_call *c);
 
 /* Results from number j on, of one dense sequence, before the first whose address is a multiple of
  * `alignment`, a power of two: a small launch, as kernels store quads or lines only from there. */
@@ -104,9 +106,8 @@ tally_status tl_three_walks(const tl_window_call *c, int64_t at, int64_t count);
 typedef enum tl_taken { TL_TAKES_NONE, TL_TAKES_WHOLE, TL_TAKES_ALL } tl_taken;
 tl_taken tl_quads_take(const tl_window_call *c);
 
-/* Computes results j0 to j1 - 1 of windows of their whole length in one launch: by walks, streams,
- * passes or quads. Requires that quads take them, or that tl_whole_windows_take: one of the
- * others does. */
+/* Computes results j0 to j1 - 1 of windows of their whole length in one launch: by walks, passes or
+ * quads. Requires that quads take them, or that tl_whole_windows_take: one of the others does. */
 int tl_whole_windows_take(const tl_window_call *c);
 tally_status tl_whole_windows(const tl_window_call *c, int64_t j0, int64_t j1, int edges);
 

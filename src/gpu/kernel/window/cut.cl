@@ -21,14 +21,12 @@ typedef struct {
     state keep[CUT_LEVELS][OUTPUTS];
 } cut_registers;
 
-fn tile_range cut_tiles(cut_registers *r, const launch *l) { return strided_tiles(l); }
-
 fn int cut_prefetches(LOCAL const tile *p, const launch *l)
 {
     return l->of.edges == EDGES_TOO || !p->inside;
 }
 
-fn void cut_load(LOCAL u8 *memory, cut_registers *r, LOCAL const tile *p, const launch *l)
+fn void cut_load(LOCAL u8 *memory, LOCAL const tile *p, const launch *l)
 {
     if (!SKIPS || cut_prefetches(p, l)) load_items((LOCAL state *)memory, 0, p, l);
 }

@@ -17,7 +17,9 @@
  *   far    (TL_FAR; CUDA) windows longer than a tile, which has the items where its windows begin
  *          (left) and where they end (right). The middle is the runs of `left` after this one, the
  *          whole tiles between, the first items of a tile, and the runs of `right` before this one.
- *          Each tile publishes its node and the node of its first items (exact_far.cl) */
+ *          Each tile publishes its node and the node of its first items (exact_far.cl)
+ *
+ * If the operator has an inverse, such windows slide instead (exact_slide.cl; TL_FAR too). */
 #if OP_EXACT
 enum {
     RUN = TL_FAR ? EXACT_FAR_RUN(TL_SIZE, STATE_BYTES) : EXACT_RUN(STATE_BYTES),
@@ -204,6 +206,21 @@ far_fn void set_empty(LOCAL result *to, i64 start, i64 d, i64 n, par p)
 #endif
     }
 }
+
+#if TL_FAR
+/* The fold of the nodes v of lanes 0 to this one, or (after) of this one to the last. */
+fn state fold_to_lane(state v, const int after)
+{
+    const int lane = lane_index();
+    UNROLL for (int m = 1; m < LANES; m <<= 1)
+    {
+        const state other = from_lane(v, after ? lane + m : lane - m, 0);
+        const int some = after ? lane + m < LANES : lane >= m;
+        v = choose(some, after ? JOIN(v, other) : JOIN(other, v), v);
+    }
+    return v;
+}
+#endif
 
 /* ---- a launch ---- */
 

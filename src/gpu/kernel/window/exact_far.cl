@@ -14,19 +14,6 @@ typedef struct {
     u64 epoch;
 } far_nodes;
 
-/* The fold of the nodes v of lanes 0 to this one, or (after) of this one to the last. */
-fn state fold_to_lane(state v, const int after)
-{
-    const int lane = lane_index();
-    UNROLL for (int m = 1; m < LANES; m <<= 1)
-    {
-        const state other = from_lane(v, after ? lane + m : lane - m, 0);
-        const int some = after ? lane + m < LANES : lane >= m;
-        v = choose(some, after ? JOIN(v, other) : JOIN(other, v), v);
-    }
-    return v;
-}
-
 /* The fold of the nodes of all threads before this one, or (after) after it. lanes: the result of
  * fold_to_lane; warps: those of the warps' last, or first, lanes. */
 fn maybe fold_others(state lanes, LOCAL const state *warps, const int after, par p)

@@ -155,15 +155,31 @@ fn void pass_low(LOCAL state *z, LOCAL const state *x, LOCAL const tile *p, int 
     BARRIER();
 }
 
-/* ---- items and nodes in order in local memory, also for stream.cl ---- */
+/* ---- a tile (tile.cl) ---- */
 
 /* Blocks of a multiprocessor, which bounds the registers. */
 #define PASS_BLOCKS (PASS_LOG == 4 && OP_EXACT ? 2 : 3)
 
+typedef struct {
+    int none;
+} passes_registers;
+
+enum { passes_items = PASS_ITEMS };
+
+fn int passes_prefetches(LOCAL const tile *p, const launch *l) { return 1; }
+
+/* Local memory: results and nodes, PASS_ROOM states; then items, in the same place if w has no bits
+ * below a. */
+fn LOCAL state *pass_items(LOCAL u8 *memory, const launch *l)
+{
+    return (LOCAL state *)memory + (l->of.width & (RADIX - 1) ? PASS_ROOM : 0);
+}
+
 /* Loads the items of a tile. If they are contiguous, it loads as many as local memory has, so that
  * no load is conditional. */
-fn void load_in_order(LOCAL state *x, LOCAL const tile *p, const launch *l)
+fn void passes_load(LOCAL u8 *memory, LOCAL const tile *p, const launch *l)
 {
+    LOCAL state *const x = pass_items(memory, l);
     const int me = thread_index();
     const i64 item = p->lo;
 
@@ -184,6 +200,16 @@ fn void load_in_order(LOCAL state *x, LOCAL const tile *p, const launch *l)
         UNROLL for (int j = 0; j < MANY && k + j < PASS_RUN; j++) x[i + j * WINDOW_THREADS] =
             lift(e[j], item + i + j * WINDOW_THREADS, l->b.p);
     }
+}
+
+fn void passes_fold(LOCAL u8 *memory, passes_registers *r, LOCAL const tile *p,
+                    LOCAL const borders *d, const launch *l)
+{
+    LOCAL state *const z = (LOCAL state *)memory, *const x = pass_items(memory, l);
+    const int w = (int)l->of.width, low = w & (RADIX - 1), high = w - low;
+    pass_up(z, x);
+    pass_rows(z, p, high >> PASS_LOG);
+    if (low) pass_low(z, x + high, p, low, high);
 }
 
 #if SKIPS && OP_LANES == 1
@@ -228,9 +254,10 @@ fn void store_strided(GLOBAL result *to, LOCAL const node *z, int count, i64 len
 
 /* Stores a tile's results. The tile's members are read once, because the compiler must assume that
  * stores change them. */
-fn void store_in_order(LOCAL const node *z, LOCAL const tile *p, LOCAL const borders *d,
-                       const launch *l)
+fn void passes_store(LOCAL u8 *memory, passes_registers *r, LOCAL const tile *p,
+                     LOCAL const borders *d, const launch *l)
 {
+    LOCAL const node *const z = (LOCAL const node *)memory;
 #if SKIPS && OP_LANES == 1
     const int inside = p->inside, count = p->results;
     const i64 lo = p->lo;
@@ -257,44 +284,4 @@ fn void store_in_order(LOCAL const node *z, LOCAL const tile *p, LOCAL const bor
     }
 #endif
     store_items(p, d, l, (LOCAL const state *)z, 0);
-}
-
-/* ---- a tile (tile.cl) ---- */
-
-typedef struct {
-    int none;
-} passes_registers;
-
-enum { passes_items = PASS_ITEMS };
-
-fn tile_range passes_tiles(passes_registers *r, const launch *l) { return strided_tiles(l); }
-
-fn int passes_prefetches(LOCAL const tile *p, const launch *l) { return 1; }
-
-/* Local memory: results and nodes, PASS_ROOM states; then items, in the same place if w has no bits
- * below a. */
-fn LOCAL state *pass_items(LOCAL u8 *memory, const launch *l)
-{
-    return (LOCAL state *)memory + (l->of.width & (RADIX - 1) ? PASS_ROOM : 0);
-}
-
-fn void passes_load(LOCAL u8 *memory, passes_registers *r, LOCAL const tile *p, const launch *l)
-{
-    load_in_order(pass_items(memory, l), p, l);
-}
-
-fn void passes_fold(LOCAL u8 *memory, passes_registers *r, LOCAL const tile *p,
-                    LOCAL const borders *d, const launch *l)
-{
-    LOCAL state *const z = (LOCAL state *)memory, *const x = pass_items(memory, l);
-    const int w = (int)l->of.width, low = w & (RADIX - 1), high = w - low;
-    pass_up(z, x);
-    pass_rows(z, p, high >> PASS_LOG);
-    if (low) pass_low(z, x + high, p, low, high);
-}
-
-fn void passes_store(LOCAL u8 *memory, passes_registers *r, LOCAL const tile *p,
-                     LOCAL const borders *d, const launch *l)
-{
-    store_in_order((LOCAL const node *)memory, p, d, l);
 }

@@ -413,17 +413,3 @@ fn void store_items(LOCAL const tile *p, LOCAL const borders *d, const launch *l
             store_maybe(result_at(p, l, i), m, l->elements, number_of(l, p->lo + i), l->b.p);
     }
 }
-
-/* ---- the tiles of a block ---- */
-
-/* Tiles first, first + step, ... below `end`. */
-typedef struct {
-    i64 first, end, step;
-} tile_range;
-
-fn tile_range strided_tiles(const launch *l)
-{
-    tile_range t;
-    t.first = group_index(), t.end = l->jobs, t.step = group_count();
-    return t;
-}

@@ -179,8 +179,6 @@ typedef struct {
 
 enum { quads_items = QUAD_ITEMS };
 
-fn tile_range quads_tiles(quads_registers *r, const launch *l) { return strided_tiles(l); }
-
 fn int quads_prefetches(LOCAL const tile *p, const launch *l)
 {
     return l->what != PART_RESULTS_ALONE;
@@ -194,7 +192,7 @@ fn LOCAL four *first_array(LOCAL u8 *memory, const launch *l)
 }
 
 /* Y_0 of a tile. */
-fn void quads_load(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p, const launch *l)
+fn void quads_load(LOCAL u8 *memory, LOCAL const tile *p, const launch *l)
 {
     LOCAL state *const z = (LOCAL state *)first_array(memory, l);
     const int me = thread_index();

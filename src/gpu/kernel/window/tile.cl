@@ -5,16 +5,14 @@
  *
  *   quads    quads.cl     levels in quads of neighbouring items; windows of their whole length
  *   passes   passes.cl    a high radix, states of up to 8 bytes
- *   stream   stream.cl    long windows; a block goes along the sequence
  *   cut      cut.cl       any windows, also those that an edge cuts off
  *
  * Programs of walks have walk.cl in place of this loop.
  *
  * A schedule S has a type S_registers, the number S_items of items in a tile, and:
  *
- *   S_tiles(r, l)                 the tiles of this block
- *   S_prefetches(p, l)            false: tile p needs no items, or S loads them early
- *   S_load(memory, r, p, l)       items to local memory. A barrier follows
+ *   S_prefetches(p, l)            false: tile p needs no items
+ *   S_load(memory, p, l)          items to local memory. A barrier follows
  *   S_fold(memory, r, p, d, l)    makes the levels and folds them
  *   S_store(memory, r, p, d, l)   results, or states. A barrier follows
  *
@@ -29,24 +27,24 @@ fn void compute_tiles(LOCAL u8 *memory, LOCAL tile *tiles, LOCAL borders *cuts, 
 {
     enum { ITEMS = OF_SCHEDULE(items) };
     OF_SCHEDULE(registers) r;
-    const tile_range all = OF_SCHEDULE(tiles)(&r, l);
+    const i64 first = group_index(), step = group_count();
     const int me = thread_index();
     int turn = 0;
-    if (me == 0 && all.first < all.end)
-        set_tile(&tiles[0], l, all.first, start_of_tile(l->b, all.first), ITEMS);
+    if (me == 0 && first < l->jobs)
+        set_tile(&tiles[0], l, first, start_of_tile(l->b, first), ITEMS);
     clear_borders(&cuts[0], l->b);
     BARRIER();
-    if (all.first < all.end) set_borders(&cuts[0], &tiles[0], l->b);
+    if (first < l->jobs) set_borders(&cuts[0], &tiles[0], l->b);
 
-    for (i64 job = all.first; job < all.end; job += all.step, turn ^= 1) {
+    for (i64 job = first; job < l->jobs; job += step, turn ^= 1) {
         LOCAL const tile *const p = &tiles[turn];
         LOCAL tile *const after = &tiles[turn ^ 1];
-        const i64 next = job + all.step;
+        const i64 next = job + step;
         /* SKIPS 0: the last tile is prepared twice. PoCL 3.1 ran this code for a tile not set. */
-        const int more = next < all.end, prepares = !SKIPS || more;
+        const int more = next < l->jobs, prepares = !SKIPS || more;
         const i64 then = more ? next : job;
         const tile_start start = start_of_tile(l->b, then);
-        OF_SCHEDULE(load)(memory, &r, p, l);
+        OF_SCHEDULE(load)(memory, p, l);
         clear_borders(&cuts[turn ^ 1], l->b);
         if (me == 0 && prepares) set_tile(after, l, then, start, ITEMS);
         BARRIER();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Walks: windows of their whole length, with all nodes in registers. Lanes go along the elements
- * row by row, and no local memory is needed. Items are named by where they end: Z_k[t] is the node
- * of the 2^k elements up to t, and T_k[t] is the fold of the bits of w from k on, over the w >> k
- * << k elements up to t. Then all distances are powers of two, whatever w is:
+ * Walks: windows of their whole length, with nodes in registers. Lanes go along the elements row by
+ * row. Items are named by where they end: Z_k[t] is the node of the 2^k elements up to t, and
+ * T_k[t] is the fold of the bits of w from k on, over the w >> k << k elements up to t. Then all
+ * distances are powers of two, whatever w is:
  *
  *   Z_(k+1)[t] = C(Z_k[t - 2^k], Z_k[t])
  *   T_k[t]     = C(T_(k+1)[t - 2^k], Z_k[t])  if bit k of w is set, else T_(k+1)[t]
@@ -11,13 +11,16 @@
  *
  *   32        a warp has a part of a sequence, and a row has 32 elements. Distances below 32 are
  *             shuffles, in which the last lanes give what they had in the row before
+ *   256       the same for longer windows by a block (WALK_BY_BLOCK), whose threads exchange
+ *             states through local memory, where the longest distances are too
  *   1         a lane has a part of a column, and a row has one element of each column
  *   8 to 32   nodes (below): so many lanes have a part of a column
  *
- * Other distances are whole rows: a lane keeps states of the rows before in registers. They are in
- * arrays whose indices are constants, because the loop over rows is unrolled for their period.
+ * Other distances are whole rows: a lane keeps states of the rows before, in registers if they fit.
+ * They are in arrays whose indices are constants, because the loop over rows is unrolled for their
+ * period.
  *
- * Longer windows take three walks, each of which reads and writes memory once
+ * Windows that are longer still take three walks, each of which reads and writes memory once
  * (gpu/window/tiles.c). Y_K[i] is the node of the 2^K elements from the i-th one on:
  *
  *   WALK_LEVEL   x         -> Y_K
@@ -30,12 +33,12 @@
 enum {
     WALK_LANES = WALK_LANES_OF(WALK_KIND, WALK_TOP, sizeof(state)),
     MAKES_STATES = WALK_KIND == WALK_LEVEL || TL_NODES,
-    WALK_DOWN = TL_NODES || WALK_LANES == 1, /* sequences are columns */
-    SHUFFLED =
-        WALK_SHUFFLED(WALK_KIND, WALK_TOP, sizeof(state)), /* levels that are made by shuffles */
-    WALK_KEPT = (1 << (WALK_TOP - SHUFFLED)) - 1, /* states of rows before, of all levels */
-    WALK_ROWS = WALK_ROWS_OF(sizeof(state)),      /* at a time */
-    WALK_LONGEST = (WALK_KEPT + 1) / 2,           /* the largest distance, in rows */
+    WALK_DOWN = TL_NODES || WALK_LANES == 1,              /* sequences are columns */
+    NEAR = WALK_NEAR(WALK_KIND, WALK_TOP, sizeof(state)), /* levels of distances below a row */
+    WALK_ALL = (1 << (WALK_TOP - NEAR)) - 1,              /* states of rows before, of all levels */
+    WALK_KEPT = WALK_KEPT_OF(WALK_KIND, WALK_TOP, sizeof(state)) - 1, /* in registers */
+    WALK_ROWS = WALK_ROWS_OF(WALK_KIND, WALK_TOP, sizeof(state)),     /* at a time */
+    WALK_LONGEST = (WALK_ALL + 1) / 2, /* the largest distance, in rows */
     WALK_PERIOD = WALK_LONGEST > 2 * WALK_ROWS ? WALK_LONGEST : 2 * WALK_ROWS
 };
 
@@ -54,18 +57,92 @@ fn i64 walk_elements(const launch *l, int k) { return (TL_NODES ? l->b.stride : 
  * and last_t of shuffles. */
 typedef struct {
     state before_z[WALK_KEPT + 1], before_t[WALK_KEPT + 1];
-    state last_z[SHUFFLED + 1], last_t[SHUFFLED + 1];
+    state last_z[NEAR + 1], last_t[NEAR + 1];
+    LOCAL node *boxes, *rings_z, *rings_t;
 } walk_past;
 
-/* Exchanges `now`, the state of row `row`, for the state 2^log rows before. */
-fn state walk_back(state *kept, const int row, const int log, state now)
+/* Exchanges `now`, the state of row `row`, for the state 2^log rows before. kept: in registers;
+ * rings: in local memory. */
+fn state walk_back(state *kept, LOCAL node *rings, const int row, const int log, state now)
 {
     const int place = (1 << log) - 1 + (row & ((1 << log) - 1));
-    const state before = kept[place];
-    kept[place] = now;
+    state before;
+    if (place < WALK_KEPT) {
+        before = kept[place];
+        kept[place] = now;
+    } else {
+        LOCAL node *const ring = rings + (place - WALK_KEPT) * WINDOW_THREADS;
+        before = ring->s;
+        ring->s = now;
+    }
     return before;
 }
 
+#if WALK_BY_BLOCK(WALK_KIND, WALK_TOP, STATE_BYTES)
+/* Exchanges among the threads of a block through boxes in local memory. A box has the 2^k states
+ * before a step's rows, then those of these rows. Each level of z has a box; those of t share one,
+ * and what the next step needs is saved. */
+enum {
+    STEP_ITEMS = WALK_ROWS * WINDOW_THREADS,
+    SAVED_AT = WINDOW_THREADS + NEAR * STEP_ITEMS, /* after the boxes of z */
+    SHARED_AT = SAVED_AT + WINDOW_THREADS,         /* the box of t */
+    RINGS_AT = WALK_BOXES(WALK_ROWS),
+    RINGS = (WALK_ALL - WALK_KEPT) * WINDOW_THREADS
+};
+fn LOCAL node *walk_box(const walk_past *p, const int k)
+{
+    return p->boxes + (2 << k) - 1 + k * STEP_ITEMS + thread_index();
+}
+
+/* Puts this thread's states into a box; before: where that of the row before is. */
+fn void walk_put_in(LOCAL node *box, LOCAL const node *before, const state now[WALK_ROWS],
+                    const int k)
+{
+    if (thread_index() >= WINDOW_THREADS - (1 << k)) box[-WINDOW_THREADS] = *before;
+    UNROLL for (int u = 0; u < WALK_ROWS; u++) box[u * WINDOW_THREADS].s = now[u];
+    BARRIER();
+}
+
+fn void walk_give_z(walk_past *p, const state now[WALK_ROWS], const int k)
+{
+    LOCAL node *const box = walk_box(p, k);
+    walk_put_in(box, box + (WALK_ROWS - 1) * WINDOW_THREADS, now, k);
+}
+
+fn void walk_give_t(walk_past *p, const state now[WALK_ROWS], const int k)
+{
+    LOCAL node *const saved = p->boxes + SAVED_AT + (2 << k) - 1 - WINDOW_THREADS + thread_index();
+    BARRIER();
+    walk_put_in(p->boxes + SHARED_AT + (1 << k) + thread_index(), saved, now, k);
+    if (thread_index() >= WINDOW_THREADS - (1 << k)) saved->s = now[WALK_ROWS - 1];
+}
+
+/* The states 2^k elements before z[k][u] and t[u], which were given. */
+fn state walk_near_z(const walk_past *p, const state now[WALK_ROWS], const int k, const int u)
+{
+    return walk_box(p, k)[u * WINDOW_THREADS - (1 << k)].s;
+}
+
+fn state walk_near_t(const walk_past *p, const state now[WALK_ROWS], const int k, const int u)
+{
+    return p->boxes[SHARED_AT + thread_index() + u * WINDOW_THREADS].s;
+}
+
+/* z[k][u], from its box, which saves registers. */
+fn state walk_own(const walk_past *p, state z[WALK_TOP + 1][WALK_ROWS], const int k, const int u)
+{
+    return k < NEAR ? walk_box(p, k)[u * WINDOW_THREADS].s : z[k][u];
+}
+
+fn void walk_clear(walk_past *p, LOCAL node *boxes, state none)
+{
+    p->boxes = boxes;
+    p->rings_z = boxes + RINGS_AT + thread_index(), p->rings_t = p->rings_z + RINGS;
+    for (int i = thread_index(); i < RINGS_AT + 2 * RINGS; i += WINDOW_THREADS) boxes[i].s = none;
+    BARRIER();
+}
+
+#else
 /* The state 2^k elements before `now`, which lies in this row or in the row before it. */
 fn state walk_shuffle(state before, state now, const int k)
 {
@@ -75,22 +152,47 @@ fn state walk_shuffle(state before, state now, const int k)
                      first + ((lane - (1 << k)) & MORE), 0);
 }
 
+fn void walk_give_z(walk_past *p, const state now[WALK_ROWS], const int k) {}
+fn void walk_give_t(walk_past *p, const state now[WALK_ROWS], const int k) {}
+
+fn state walk_near_z(const walk_past *p, const state now[WALK_ROWS], const int k, const int u)
+{
+    return walk_shuffle(u ? now[u ? u - 1 : 0] : p->last_z[k], now[u], k);
+}
+
+fn state walk_near_t(const walk_past *p, const state now[WALK_ROWS], const int k, const int u)
+{
+    return walk_shuffle(u ? now[u ? u - 1 : 0] : p->last_t[k], now[u], k);
+}
+
+fn state walk_own(const walk_past *p, state z[WALK_TOP + 1][WALK_ROWS], const int k, const int u)
+{
+    return z[k][u];
+}
+
+fn void walk_clear(walk_past *p, LOCAL node *boxes, state none)
+{
+    UNROLL for (int k = 0; k <= NEAR; k++) p->last_z[k] = p->last_t[k] = none;
+}
+#endif
+
 /* Makes the levels of WALK_ROWS rows from z[0]. row: number of the first one in its period. */
 fn void walk_up(state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row, const launch *l)
 {
     if (TL_NODES) SURELY((real)walk_elements(l, 0) > num(1.0)); /* see plus_halves */
-    UNROLL for (int k = 0; k < SHUFFLED; k++)
+    UNROLL for (int k = 0; k < NEAR; k++)
     {
+        walk_give_z(p, z[k], k);
         UNROLL for (int u = 0; u < WALK_ROWS; u++) z[k + 1][u] =
-            TWIN(walk_shuffle(u ? z[k][u ? u - 1 : 0] : p->last_z[k], z[k][u], k), z[k][u],
-                 walk_elements(l, k));
+            TWIN(walk_near_z(p, z[k], k, u), z[k][u], walk_elements(l, k));
         p->last_z[k] = z[k][WALK_ROWS - 1];
     }
 
-    UNROLL for (int k = SHUFFLED; k < WALK_TOP; k++)
+    UNROLL for (int k = NEAR; k < WALK_TOP; k++)
     {
-        UNROLL for (int u = 0; u < WALK_ROWS; u++) z[k + 1][u] = TWIN(
-            walk_back(p->before_z, row + u, k - SHUFFLED, z[k][u]), z[k][u], walk_elements(l, k));
+        UNROLL for (int u = 0; u < WALK_ROWS; u++) z[k + 1][u] =
+            TWIN(walk_back(p->before_z, p->rings_z, row + u, k - NEAR, z[k][u]), z[k][u],
+                 walk_elements(l, k));
     }
 }
 
@@ -105,14 +207,15 @@ fn void walk_fold(state t[WALK_ROWS], state z[WALK_TOP + 1][WALK_ROWS], walk_pas
         state y[WALK_ROWS];
         if (!(w >> k & 1)) continue;
 
+        if (k < NEAR) walk_give_t(p, t, k);
         UNROLL for (int u = 0; u < WALK_ROWS; u++)
         {
-            const state before = k >= SHUFFLED
-                                     ? walk_back(p->before_t, row + u, k - SHUFFLED, t[u])
-                                     : walk_shuffle(u ? t[u ? u - 1 : 0] : p->last_t[k], t[u], k);
-            y[u] = COMBINE(before, z[k][u], higher, walk_elements(l, k));
+            const state before = k >= NEAR
+                                     ? walk_back(p->before_t, p->rings_t, row + u, k - NEAR, t[u])
+                                     : walk_near_t(p, t, k, u);
+            y[u] = COMBINE(before, walk_own(p, z, k, u), higher, walk_elements(l, k));
         }
-        if (k < SHUFFLED) p->last_t[k] = t[WALK_ROWS - 1];
+        if (k < NEAR) p->last_t[k] = t[WALK_ROWS - 1];
         UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] = y[u];
     }
 }
@@ -241,7 +344,7 @@ fn void walk_load(elem e[WALK_ROWS], walk_source *x, int row, const launch *l)
                 e[u] = *(GLOBAL const elem *)(x->at + u * step);
         }
     }
-    if (WALK_TOP >= 9 && sizeof(state) <= 4 && lane_index() < WALK_ROWS &&
+    if (WALK_TOP >= 9 && WALK_ROWS <= 4 && sizeof(state) <= 4 && lane_index() < WALK_ROWS &&
         row + 4 * WALK_ROWS < x->end)
         PREFETCH(x->at + (2 * WALK_ROWS + lane_index()) * step - lane_index() * ITEM_BYTES);
     x->at += WALK_ROWS * step;
@@ -325,7 +428,7 @@ fn void walk_along(walk_lane a, LOCAL node *boxes, const launch *l)
     node high[2][WALK_ROWS]; /* two steps ahead */
 
     UNROLL for (int k = 0; k <= WALK_KEPT; k++) p.before_z[k] = p.before_t[k] = none;
-    UNROLL for (int k = 0; k <= SHUFFLED; k++) p.last_z[k] = p.last_t[k] = none;
+    walk_clear(&p, boxes, none);
     UNROLL for (int u = 0; u < WALK_ROWS; u++) high[0][u].s = high[1][u].s = none;
     ahead.boxes = boxes;
     walk_begin(&ahead, &a.x, l);
@@ -348,7 +451,7 @@ fn void walk_along(walk_lane a, LOCAL node *boxes, const launch *l)
             walk_store(&a, t, row + u0, l);
         }
     }
-    if (TL_NODES) BARRIER(); /* the next job's copies */
+    if (TL_NODES || WALK_LANES > LANES) BARRIER(); /* the next job's states */
 }
 
 /* A part of a sequence: `lane` is this lane's number in it. (Some columns of nodes have one less
@@ -399,8 +502,11 @@ KERNEL_OF(window_tile)
     SHARED node boxes[(WALK_STAGES + 1) * BOX_NODES];
     const int lane = thread_index() / BOX_COLUMNS, mine = thread_index() % BOX_COLUMNS;
 #else
-    LOCAL node *const boxes = 0;
-    const int lane = WALK_LANES == 1 ? 0 : lane_index(), mine = thread_index() / WALK_LANES;
+    LOCAL node *const boxes = (LOCAL node *)LOCAL_MEMORY;
+    const int lane = WALK_LANES > LANES ? thread_index()
+                     : WALK_LANES == 1  ? 0
+                                        : lane_index(),
+              mine = thread_index() / WALK_LANES;
 #endif
     const i64 of_block = WINDOW_THREADS / WALK_LANES; /* jobs */
     for (i64 job = group_index() * of_block + mine; job < l.jobs; job += group_count() * of_block) {

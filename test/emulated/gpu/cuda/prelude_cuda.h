@@ -53,8 +53,10 @@ struct ALIGNED(16) unit {
 #define COPY_ALIGNED(align, to, from, bytes) \
     for (int i_ = 0; i_ < (bytes); i_++) ((u8 *)(to))[i_] = ((const u8 *)(from))[i_]
 #define PREFETCH(p)
-#define SKIPS      1
-#define ADDRESS(p) ((u64)(p))
+#define LOAD_LAST(p)     (*(p))
+#define STORE_LAST(p, v) (*(p) = (v))
+#define SKIPS            1
+#define ADDRESS(p)       ((u64)(p))
 #define __threadfence()
 template <class T, class V> static T atomicAdd(T *p, V v)
 {
