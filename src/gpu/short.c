@@ -9,21 +9,23 @@
 
 /* ---- fewer elements than a chunk ---- */
 
-/* Jobs per multiprocessor, if there are enough sequences. Segments get more and smaller jobs,
- * because their lengths differ: otherwise a multiprocessor's last jobs run while the others are
- * idle. */
-enum { ROW_JOBS_PER_PROCESSOR = 32, SEGMENT_JOBS_PER_PROCESSOR = 128 };
+/* Warps that are resident on a multiprocessor, and the jobs of each if there are many segments:
+ * segments differ in length, so a warp's last job ends while others are idle. */
+enum { RESIDENT_WARPS = 32, JOBS_OF_WARP = 4 };
 
 /* Returns the sequences of a job: as many as fit in a warp's local memory, or fewer if most warps
- * would then have no job. For segments it is, where possible, a multiple of LANES, because a pass
- * of lane.cl takes one segment per lane. */
+ * would then have no job. Of many segments it is a multiple of LANES, because a pass of lane.cl
+ * takes one segment per lane. */
 static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
 {
-    const int64_t rows = b->n ? SEGMENTED_ELEMENTS / b->n : SEGMENTED_ELEMENTS,
+    const int64_t warps = RESIDENT_WARPS * l->d->gpu->processors,
+                  rows = b->n ? SEGMENTED_ELEMENTS / b->n : SEGMENTED_ELEMENTS,
                   fit = b->listed ? SEGMENTED_SEQUENCES : rows;
-    const int64_t jobs = b->listed ? SEGMENT_JOBS_PER_PROCESSOR : ROW_JOBS_PER_PROCESSOR;
-    int64_t fair = b->rows / (jobs * l->d->gpu->processors);
-    if (b->listed && fair >= LANES / 4) fair = (fair + LANES - 1) / LANES * LANES;
+    int64_t fair = (b->rows + (b->listed ? warps - 1 : 0)) / warps;
+    if (b->listed && fair > LANES) {
+        fair = fair / JOBS_OF_WARP / LANES * LANES;
+        if (!fair) fair = LANES;
+    }
     return fair < 1 ? 1 : fair < fit ? fair : fit;
 }
 

@@ -115,7 +115,8 @@ enum { COLUMN_LOG = TILE_WARPS_LOG, COLUMN_LEVELS = 7, DOWN_BLOCKS = 3, DOWN_RUN
 #define DOWN_BYTES(state)            (16 + (1 + COLUMN_LEVELS) * TILE_WARPS * LANES * (int)(state))
 
 /* segmented.cl: the local memory of a warp. It holds the elements of a window, the nodes of groups
- * of 8 elements and of 64, and for segments the offsets of a job and where each segment begins. */
+ * of 8 elements and of 64, and for segments the offsets of a job, where each segment begins, and
+ * the marks of a window: a bit for each group, the end of the window, a byte for each group. */
 enum {
     SEGMENTED_SEQUENCES = 128,
     SEGMENTED_ELEMENTS = CHUNK,
@@ -126,8 +127,10 @@ enum {
     ((SEGMENTED_NODES_AT(elem) + SEGMENTED_NODES / 8 * 9 * (int)(state) + 15) / 16 * 16)
 #define SEGMENTED_BEGIN_AT(elem, state) \
     (SEGMENTED_OFFSETS_AT(elem, state) + 8 * (SEGMENTED_SEQUENCES + 2))
+#define SEGMENTED_MARKS_AT(elem, state) \
+    (SEGMENTED_BEGIN_AT(elem, state) + 4 * (SEGMENTED_SEQUENCES + 4))
 #define SEGMENTED_BYTES(elem, state, listed) \
-    ((listed) ? SEGMENTED_BEGIN_AT(elem, state) + 4 * (SEGMENTED_SEQUENCES + 4) \
+    ((listed) ? SEGMENTED_MARKS_AT(elem, state) + SEGMENTED_NODES / 8 + 16 + SEGMENTED_NODES \
               : SEGMENTED_OFFSETS_AT(elem, state))
 
 /* overwrites: results overwrite their elements. */

@@ -8,12 +8,13 @@
  *   nodes           a0                     c0              c1
  *
  * A group is 8 neighbouring elements, counted from the start of a sequence. Groups are numbered
- * from left to right, and each lane folds one group after the other. It finds the sequence of a
- * group by the number of groups before each sequence. On the next level, 8 nodes of one sequence
- * make one. There a lane looks at a bucket of 8 places. Groups of nodes are disjoint, so at most
- * one begins in each bucket, and its sequence is the last one that begins in the bucket or before
- * it: if a later sequence began in the same bucket, the group would have to end before it. At the
- * end one lane per sequence folds the remaining nodes of each level, the highest first: S(n).
+ * from left to right, and each lane folds one group after the other. A bit marks the first group of
+ * each segment, so the last bit up to a group tells its segment. On the next level, 8 nodes of one
+ * sequence make one. There a lane looks at a bucket of 8 places. Groups of nodes are disjoint, so
+ * at most one begins in each bucket, and its sequence is the last one that begins in the bucket or
+ * before it: if a later sequence began in the same bucket, the group would have to end before it.
+ * At the end one lane per sequence folds the remaining nodes of each level, the highest first:
+ * S(n).
  *
  * Elements are copied to local memory 16 bytes at a time, without registers in between. So many
  * warps fit on a multiprocessor, and some compute while others wait for memory. The offsets of a
@@ -29,6 +30,8 @@ typedef struct {
     LOCAL elem *x;
     LOCAL i64 *offsets;          /* offsets of the next job's segments */
     LOCAL u32 *begins;           /* begins of this job's segments */
+    LOCAL u32 *marks;            /* bit g: group g of the window is the first one of a segment */
+    LOCAL u8 *marked;            /* and the segment's number in the window */
 
     /* elements between these may be read 16 bytes at a time; NULL: none */
     GLOBAL const u8 *low, *high;
@@ -83,33 +86,19 @@ fn int all_groups(const segmented *f, const window *w)
                      : w->count * f->groups;
 }
 
-/* The most segments that a window has if their mean is 64 elements or more. */
-enum { FEW_SEQUENCES = 16 };
-
 /* Returns the last sequence that has fewer than `end` groups before it. */
 fn int sequence_before(const segmented *f, const window *w, int end)
 {
-    if (!SEGMENTS) {
-        /* exact, since (end - 1) * groups < 2^20 */
-        const int j = (int)((u32)(end - 1) * (u32)f->part >> 20);
-        return j < w->count ? j : w->count - 1;
+    if (SEGMENTS) {
+        int word = (end - 1) >> 5;
+        u32 bits = f->marks[word] & ~(u32)0 >> (31 - ((end - 1) & 31));
+        while (!bits) bits = f->marks[--word];
+        return f->marked[(word << 5) + 31 - high_zeros(bits)];
     }
 
-    const u32 limit = (u32)(end + begin_groups(w->begin[0])) << PLACE_BITS;
-    int j = 0;
-#define STEP(step) \
-    { \
-        const int there = j + (step); \
-        if (there < w->count && w->begin[there < w->count ? there : 0] < limit) j = there; \
-    }
-    if (w->count > FEW_SEQUENCES) { /* the same for all lanes */
-        UNROLL for (int step = SEGMENTED_SEQUENCES / 2; step >= FEW_SEQUENCES; step >>= 1)
-            STEP(step)
-    }
-
-    UNROLL for (int step = FEW_SEQUENCES / 2; step > 0; step >>= 1) STEP(step)
-#undef STEP
-    return j;
+    /* exact, since (end - 1) * groups < 2^20 */
+    const int j = (int)((u32)(end - 1) * (u32)f->part >> 20);
+    return j < w->count ? j : w->count - 1;
 }
 
 /* ---- trees ---- */
@@ -261,7 +250,9 @@ fn void stage_elements(const segmented *f, window *w, batch b)
         from -= w->off * TL_SIZE;
         const int units = (w->off + w->elements + UNIT - 1) / UNIT;
         if (from >= f->low && from + units * 16 <= f->high) {
-            for (int u = lane; u < units; u += LANES) COPY_UNIT(x + u * UNIT, from + u * 16);
+            x += lane * UNIT, from += lane * 16;
+            for (int u = lane; u < units; u += LANES, x += LANES * UNIT, from += LANES * 16)
+                COPY_UNIT(x, from);
         } else { /* the batch begins or ends in this range */
             for (int e = lane; e < units * UNIT; e += LANES) {
                 GLOBAL const u8 *at = from + e * TL_SIZE;
@@ -386,17 +377,45 @@ fn int find_lane_jobs(const segmented *f, const window *w)
     return fits;
 }
 
-/* Returns the window after w, of the same job or of the warp's next job (`entered`). A segment that
- * another launch computes is a window with count 1 and elements 0. Its begin does not tell its
- * length, so the base of the window after it is read from the offsets (`was_long`). */
+/* Finds how many of the next w->count segments of a job fit in local memory, and marks their first
+ * groups. A segment that another launch computes counts as one that fits, if it is the first. */
+fn void find_end(const segmented *f, window *w)
+{
+    enum { WORDS = SEGMENTED_NODES / 32 }; /* after them: the number of segments that fit */
+    const int lane = lane_index(), most = w->count;
+    const u32 first = w->begin[0];
+    const int end = begin_place(first) + SEGMENTED_ELEMENTS;
+    if (lane <= WORDS) f->marks[lane] = 0;
+    WARP_BARRIER();
+
+    for (int j = lane; j < most && begin_place(w->begin[j + 1]) <= end; j += LANES) {
+        const int g = begin_groups(w->begin[j]) - begin_groups(first);
+        if (g < begin_groups(w->begin[j + 1]) - begin_groups(first)) {
+            OR_LOCAL(&f->marks[g >> 5], 1u << (g & 31));
+            f->marked[g] = (u8)j;
+        }
+        if (j + 1 == most || begin_place(w->begin[j + 2]) > end) f->marks[WORDS] = (u32)(j + 1);
+    }
+
+    WARP_BARRIER();
+    const int fit = (int)f->marks[WORDS];
+    w->count = fit || !most ? fit : 1;
+    w->elements = begin_place(w->begin[fit]) - begin_place(first);
+}
+
+/* Returns the window after w, of the same job or of the warp's next job. A segment that another
+ * launch computes is a window with count 1 and elements 0. Its begin does not tell its length, so
+ * the base of the window after it is read from the offsets (`was_long`). */
 fn window window_after(const segmented *f, window w, batch b)
 {
     const int was_long = SEGMENTS && w.count && !w.elements, entered = w.at + w.count >= w.all;
-    w.job += entered ? f->all_warps : 0;
-    w.at = entered ? 0 : w.at + w.count;
-    w.first = entered ? w.job * f->each : w.first + w.count;
-    w.base = entered ? w.job * f->each * f->n : w.base + w.elements;
-    w.all = all_of(f, b, w.job);
+    if (entered) {
+        w.job += f->all_warps;
+        w.at = 0, w.first = w.job * f->each, w.base = w.first * f->n;
+        w.all = all_of(f, b, w.job);
+    } else {
+        w.at += w.count, w.first += w.count, w.base += w.elements;
+    }
 
     if (SEGMENTS) {
 #if SKIPS
@@ -420,22 +439,8 @@ fn window window_after(const segmented *f, window w, batch b)
 #endif
     }
 
-    const int most = w.all - w.at;
-    w.count = most, w.elements = most * f->n;
-
-    if (SEGMENTS && !w.by_lanes) {
-        const int end = begin_place(w.begin[0]) + SEGMENTED_ELEMENTS;
-        int low = 0;
-        UNROLL for (int step = SEGMENTED_SEQUENCES; step > 0; step >>= 1)
-        {
-            const int there = low + step;
-            if (there <= most && begin_place(w.begin[there <= most ? there : 0]) <= end)
-                low = there;
-        }
-
-        w.elements = most ? begin_place(w.begin[low]) - begin_place(w.begin[0]) : 0;
-        w.count = low || !most ? low : 1;
-    }
+    w.count = w.all - w.at, w.elements = w.count * f->n;
+    if (SEGMENTS && !w.by_lanes) find_end(f, &w);
 
     return w;
 }
@@ -465,6 +470,8 @@ fn segmented segmented_of(batch b, i64 each, i64 jobs, int warps, LOCAL u8 *memo
     f.upper = f.node + SEGMENTED_NODES;
     f.offsets = (LOCAL i64 *)(memory + SEGMENTED_OFFSETS_AT(TL_SIZE, sizeof(state)));
     f.begins = (LOCAL u32 *)(memory + SEGMENTED_BEGIN_AT(TL_SIZE, sizeof(state)));
+    f.marks = (LOCAL u32 *)(memory + SEGMENTED_MARKS_AT(TL_SIZE, sizeof(state)));
+    f.marked = (LOCAL u8 *)f.marks + SEGMENTED_NODES / 8 + 16;
     f.jobs = jobs, f.each = each;
     f.by_lanes = SEGMENTS && by_lanes;
     f.n = SEGMENTS ? 0 : (int)b.n;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Scans short sequences (segmented.cl). One lane per group of 8 elements computes S at its first
- * element from the nodes before it, then the 8 results. One lane per sequence does the elements
- * after its last group. Results are staged in local memory until the window is complete, and are
- * then stored contiguously. If results and elements have the same kind and size, a result
- * overwrites its element, which no other lane needs. That saves a third of the local memory. */
+ * element from the nodes before it, then S at the 7 others. One lane per sequence does the elements
+ * after its last group, and S of all. Results are staged in local memory until the window is
+ * complete, and are then stored contiguously. If results and elements have the same kind and size,
+ * a result overwrites its element, which no other lane needs. That saves a third of the local
+ * memory. */
 #define OVERWRITES \
     (OP_INPUTS == 1 && OP_LANES == 1 && TL_OUT_SIZE == TL_SIZE && \
      (TL_OUT_FLOAT != 0) == (TL_KIND == 3 && !TL_FORMAT))
@@ -26,19 +27,24 @@ fn void put_result(placing t, int i, maybe v)
 #endif
 }
 
-/* Stores the results of `count` <= 8 elements e, the first of which has index i. v: S before them;
- * after: S after all 8 of them. */
-fn void scan_group(placing t, const elem *e, int i, int count, maybe v, maybe after)
+/* Stores S of i elements: result i of an exclusive scan, result i - 1 of an inclusive one. */
+fn void put_start(placing t, int i, maybe v)
+{
+    if (i || t.exclusive) put_result(t, i - !t.exclusive, v);
+}
+
+/* Stores S before the first `count` <= 8 elements e, but not v, which is S before the first one. i:
+ * its index. */
+fn void scan_group(placing t, const elem *e, int i, int count, maybe v)
 {
     state node;
-    maybe s[GROUP + 1];
+    maybe s[GROUP];
 
     s[0] = v;
     scan_eight(s, &node, e, i, t.p);
-    s[GROUP] = after;
-    UNROLL for (int k = 0; k < GROUP; k++)
+    UNROLL for (int k = 1; k < GROUP; k++)
     {
-        if (k < count) put_result(t, i + k, t.exclusive ? s[k] : s[k + 1]);
+        if (k < count) put_result(t, i + k - !t.exclusive, s[k]);
     }
 }
 
@@ -176,17 +182,23 @@ fn void segmented_scan(segmented f, batch b, results out, LOCAL result *apart, s
         WARP_BARRIER();
         segmented_up(&f, &w, b.p);
         const int groups = all_groups(&f, &w);
-        for (int g = lane_index(); g < groups; g += LANES) {
-            const int j = sequence_before(&f, &w, g + 1);
-            const sequence s = sequence_in(&f, &w, j);
-            const int k = g - s.groups, i = k << GROUP_LOG;
-            const maybe v = initial(seeds, w.first + j, b.p);
-            const maybe start = segmented_start(&f, b.p, s, v, k),
-                        after = segmented_start(&f, b.p, s, v, k + 1);
-            elem e[GROUP];
-            load_group(e, f.x, s.place + i);
-            t.place = s.place - w.off;
-            scan_group(t, e, i, GROUP, start, after);
+        for (int before = 0; before < groups; before += LANES) {
+            const int g = before + lane_index();
+            int i = 0;
+            maybe v = nothing(b.p);
+            if (g < groups) {
+                const int j = sequence_before(&f, &w, g + 1);
+                const sequence s = sequence_in(&f, &w, j);
+                elem e[GROUP];
+                i = (g - s.groups) << GROUP_LOG;
+                v = segmented_start(&f, b.p, s, initial(seeds, w.first + j, b.p), g - s.groups);
+                load_group(e, f.x, s.place + i);
+                t.place = s.place - w.off;
+                scan_group(t, e, i, GROUP, v);
+            }
+
+            WARP_BARRIER(); /* the last element of the group before has been loaded */
+            if (g < groups) put_start(t, i, v);
         }
 
         /* The barrier is needed by PoCL 3.1: with optimisation, it loses the stores of the first of
@@ -195,13 +207,17 @@ fn void segmented_scan(segmented f, batch b, results out, LOCAL result *apart, s
 
         for (int j = lane_index(); j < w.count; j += LANES) {
             const sequence s = sequence_in(&f, &w, j);
-            const int left = s.n & (GROUP - 1), k = s.n >> GROUP_LOG, i = k << GROUP_LOG;
-            if ((SEGMENTS && s.n >= CHUNK) || !left) continue;
+            const int k = s.n >> GROUP_LOG, i = k << GROUP_LOG,
+                      count = (s.n & (GROUP - 1)) + !t.exclusive;
+            if ((SEGMENTS && s.n >= CHUNK) || !count) continue;
             const maybe v = segmented_start(&f, b.p, s, initial(seeds, w.first + j, b.p), k);
-            elem e[GROUP];
-            load_group(e, f.x, s.place + i);
             t.place = s.place - w.off;
-            scan_group(t, e, i, left, v, v);
+            if (count > 1) {
+                elem e[GROUP];
+                load_group(e, f.x, s.place + i);
+                scan_group(t, e, i, count, v);
+            }
+            put_start(t, i, v);
         }
 
         WARP_BARRIER();
