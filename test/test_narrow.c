@@ -203,6 +203,42 @@ static void far(tally *ctx, const char *isa, const char *name, tally_dtype d,
           tally_dtype_name(d), isa, LONG, o ? (long long)o->before + 1 : 0, (long long)bad);
 }
 
+/* Few and many columns on several threads, beside the same numbers in 32 bits. */
+static void shared(tally *ctx, const char *isa, const char *name, tally_dtype d)
+{
+    enum { ALL = 1 << 21 };
+    static int32_t wide[ALL], result[ALL];
+    static char a[ALL * 2], got[ALL * 2];
+    const int64_t columns = 1 + check_below(check_below(2) ? 40 : 700), n = ALL / columns,
+                  b = (int64_t)tally_dtype_size(d), all = n * columns;
+    const int reduces = (int)check_below(2);
+    int64_t bad = 0;
+    check_fill(a, d, all, TL_DATA_BITS);
+    for (int64_t i = 0; i < all; i++) { /* the extremes come late */
+        if ((i / columns & 1023) < 1000) memset(a + i * b, 1, (size_t)b);
+        wide[i] = NARROW(d, i);
+    }
+    const tally_view in = {a, d, columns, n, 1, columns, NULL, NULL, 0, NULL};
+    tally_view wide_in = in, out = in, wide_out = in;
+    wide_in.data = wide, out.data = got, wide_out.data = result;
+    wide_in.dtype = wide_out.dtype = TALLY_I32;
+    const int32_t start = 3;
+    tally_scan_options o = {.exclusive = (int)check_below(2), .reverse = (int)check_below(2)};
+    o.init = &start; /* little-endian: the same number in every width */
+    if (reduces) {
+        check_ok(ctx, tally_reduce(ctx, name, &in, got), name);
+        check_ok(ctx, tally_reduce(ctx, name, &wide_in, result), name);
+    } else {
+        check_ok(ctx, tally_scan(ctx, name, &in, &out, &o), name);
+        check_ok(ctx, tally_scan(ctx, name, &wide_in, &wide_out, &o), name);
+    }
+    memcpy(a, got, (size_t)(all * b));
+    for (int64_t i = 0; i < (reduces ? columns : all); i++) bad += NARROW(d, i) != result[i];
+    check(!bad, "%s %s %s of %lld columns on threads, %s: %lld results are other ones", name,
+          tally_dtype_name(d), isa, (long long)columns, reduces ? "reduce" : "scan",
+          (long long)bad);
+}
+
 /* ---- moments ----
  *
  * var of integers of one and two bytes, beside the same numbers in f64. The numbers are near the
@@ -255,6 +291,10 @@ int main(void)
                                         .edges = TALLY_EDGES_SHRINK};
         far(c.ctx, c.isa, "max", few ? TALLY_U16 : TALLY_I8, NULL);
         far(c.ctx, c.isa, "min", few ? TALLY_I8 : TALLY_U16, &o);
+        tally_close(c.ctx);
+        c.ctx = check_open(4, c.isa);
+        for (int k = 0; k < 16; k++)
+            shared(c.ctx, c.isa, names[k % 2], k % 3 ? TALLY_I8 : TALLY_U16);
         tally_close(c.ctx);
     }
     return check_finish();
