@@ -206,7 +206,7 @@ static void far(tally *ctx, const char *isa, const char *name, tally_dtype d,
 /* Few and many columns on several threads, beside the same numbers in 32 bits. */
 static void shared(tally *ctx, const char *isa, const char *name, tally_dtype d)
 {
-    enum { ALL = 1 << 19 };
+    enum { ALL = 1 << 21 };
     static int32_t wide[ALL], result[ALL];
     static char a[ALL * 2], got[ALL * 2];
     const int64_t columns = 1 + check_below(check_below(2) ? 40 : 700), n = ALL / columns,
@@ -293,7 +293,7 @@ int main(void)
         far(c.ctx, c.isa, "min", few ? TALLY_I8 : TALLY_U16, &o);
         tally_close(c.ctx);
         c.ctx = check_open(4, c.isa);
-        for (int k = 0; k < 24; k++)
+        for (int k = 0; k < 16; k++)
             shared(c.ctx, c.isa, names[k % 2], k % 3 ? TALLY_I8 : TALLY_U16);
         tally_close(c.ctx);
     }

@@ -33,7 +33,8 @@ int tl_view_meets(const tally_view *in, int64_t in_bytes, const tally_view *out,
 /* The same for an array, which may be NULL. */
 int tl_view_meets_numbers(const tally_view *v, int64_t bytes, const int64_t *numbers, int64_t n);
 
-/* Refuses an output that overlaps the input or its offsets, unless it is exactly the input and in_place is set. */
+/* Refuses an output that overlaps the input, unless it is exactly the input and in_place is set, or
+ * that overlaps its offsets. */
 tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
                              const tally_view *out, int64_t out_bytes, int in_place);
 
