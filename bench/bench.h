@@ -81,7 +81,7 @@ double problem_result(const job *j, int64_t i);
 const char *element_name(element e);
 size_t element_size(element e);
 
-/* memory.c. Memory on huge pages (madvise), already touched; a pinned team, and
+/* ceiling.c. Memory on huge pages (madvise), already touched; a pinned team, and
    threads that are not pinned; seconds; the median
    (sorts v). */
 void *memory_huge(size_t bytes);

@@ -5,7 +5,6 @@
 #include "check.h"
 #include "exact_inputs.h"
 #include "exact_shapes.h"
-#include "exact_states.h"
 #include "gpus.h"
 
 /* ---- cases whose results are known ---- */

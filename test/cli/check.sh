@@ -10,7 +10,7 @@
 #   data COMMAND EXPECTED          tally COMMAND -o o.nc, and that file as ncdump shows it
 #   verdict NAME CODE DETAIL       counts a check that the caller made: CODE 0 is good
 #   finish                         the count; fails if anything did
-# Commands run in a folder of their own ($work/run), where `tally` is the binary and cli/make_npy.py has put its files.
+# Commands run in a folder of their own ($work/run), where `tally` is the binary and small .npy files are, which it writes below.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 binary=${1:-${TALLY_CLI:?usage: SCRIPT TALLY}}
@@ -21,7 +21,31 @@ mkdir "$work/bin" "$work/run" && ln -s "$binary" "$work/bin/tally"
 export PATH=$work/bin:$PATH LC_ALL=C
 unset TALLY_DEVICE TALLY_THREADS TALLY_ISA
 cd "$work/run" || exit 1
-python3 "$here/cli/make_npy.py" . || exit 1
+# the small .npy files that the scripts read, with nothing but struct
+python3 - <<'END' || exit 1
+import struct
+
+def npy(name, descr, shape, data, fortran=False):
+    head = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, fortran, shape)
+    head += " " * (-(10 + len(head) + 1) % 64) + "\n"
+    with open(name, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
+
+npy("m.npy", "<i4", (2, 3), struct.pack("<6i", 1, 2, 3, 4, 5, 6))
+npy("f.npy", "<i4", (2, 3), struct.pack("<6i", 1, 4, 2, 5, 3, 6), True)
+npy("b.npy", ">i4", (2, 3), struct.pack(">6i", 1, 2, 3, 4, 5, 6))
+npy("fb.npy", ">i4", (2, 3), struct.pack(">6i", 1, 4, 2, 5, 3, 6), True)
+cube = [i * i % 17 for i in range(24)]
+turned = [cube[i * 12 + j * 4 + k] for k in range(4) for j in range(3) for i in range(2)]
+npy("c.npy", "<f8", (2, 3, 4), struct.pack("<24d", *cube))
+npy("cf.npy", "<f8", (2, 3, 4), struct.pack("<24d", *turned), True)
+npy("seg.npy", "<i4", (4,), struct.pack("<4i", 0, 2, 2, 6))
+npy("object.npy", "|O", (4,), b"")
+npy("empty.npy", "<f4", (0,), b"")
+npy("short.npy", "<f4", (10,), b"1234")
+npy("huge.npy", "<f4", (1 << 40, 1 << 40), b"1234")
+npy("nan.npy", "<f4", (5,), struct.pack("<5f", 1.5, float("nan"), -0.0, float("inf"), 2.5))
+END
 passed=0 failed=0
 
 verdict() # NAME GOOD DETAIL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The words of src/gpu/cuda/prelude_cuda.h in C++ for a processor: a thread is a fiber
- * (fibers.h). run.h puts it in the place of the other (TALLY_KERNELS). What CUDA wants aligned is
+ * (run.h), which puts it in the place of the other (TALLY_KERNELS). What CUDA wants aligned is
  * read by types that are, so that a sanitizer sees it. */
 #include <math.h>
 #include <stdint.h>
