@@ -3,7 +3,7 @@
 # tests. Included by cmake/tools.cmake. With -P it is the script that writes the texts (OUT, from FOLDER).
 function(ladder_texts to folder) # the files that are embedded
   file(GLOB found ${ARGN} ${folder}/support.cl ${folder}/prelude.h ${folder}/report.css ${folder}/report.js
-       ${folder}/lesson/lesson.css ${folder}/lesson/lesson.js
+       ${folder}/lesson/lesson.js
        ${folder}/examples/*/assignment.toml ${folder}/examples/*/start.*
        ${folder}/host/*.txt ${folder}/rungs/*)
   set(${to} ${found} PARENT_SCOPE)
@@ -103,7 +103,7 @@ endif()
 if(lesson)
   get_filename_component(wasi ${TALLY_WASI_LIBC} DIRECTORY)
   file(GLOB lesson_sources CONFIGURE_DEPENDS ladder/model/*.c ladder/foreign*.c ladder/lesson/*.c)
-  foreach(name assignment cause data examine grade json measure order place reduce report run sentence series student
+  foreach(name assignment cause data examine grade json measure order place report run schedules sentence student
           text toml verify words words_helpers)
     list(APPEND lesson_sources ${PROJECT_SOURCE_DIR}/ladder/${name}.c)
   endforeach()

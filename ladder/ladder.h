@@ -4,7 +4,7 @@
  *
  *   rungs.def  rungs/                    the rungs          model/       the SIMT model
  *   text.c  place.c  data.c  order.c     texts, devices, data with known results, documented orders
- *   reduce.c  series.c  host.c           how the host runs a rung
+ *   schedules.c  host.c                  how the host runs a rung
  *   measure.c  verify.c  run.c           timing; verdicts; one rung, everywhere
  *   report.c  table.c  sentence.c        the whole report, on a terminal
  *   json.c  diff.c  html.c  plots.c      for programs, for two machines, as a page

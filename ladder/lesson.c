@@ -92,15 +92,12 @@ static void exercise(FILE *f, const char *name, int number)
 
 void html_lesson(FILE *f)
 {
-    const char *const css = ladder_text("lesson/lesson.css"), *const script =
-                                                                  ladder_text("lesson/lesson.js");
-    fprintf(f,
-            "<section id=\"exercises\"><style>\n%s</style><h2>exercises</h2><p>Each answer is run "
-            "by the model in this page, in many sizes and types; nothing leaves the page. "
-            "<kbd>Ctrl</kbd> + <kbd>Enter</kbd> checks the exercise that you type in.</p>"
-            "<noscript><p>The exercises need JavaScript, which this browser has switched "
-            "off.</p></noscript>\n",
-            css);
+    const char *const script = ladder_text("lesson/lesson.js");
+    fprintf(f, "<section id=\"exercises\"><h2>exercises</h2><p>Each answer is run "
+               "by the model in this page, in many sizes and types; nothing leaves the page. "
+               "<kbd>Ctrl</kbd> + <kbd>Enter</kbd> checks the exercise that you type in.</p>"
+               "<noscript><p>The exercises need JavaScript, which this browser has switched "
+               "off.</p></noscript>\n");
     for (int i = 0; i < EXERCISES; i++) exercise(f, exercises[i], i + 1);
     fprintf(f, "<script type=\"text/plain\" id=\"grader\">\n");
     base64(f, lesson_begin, lesson_bytes());

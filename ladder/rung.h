@@ -90,7 +90,7 @@ const char *rung_text(const rung *r, char *path, size_t capacity); /* and its pa
 /* The head's line that begins with `word:`, without it; "" if there is none. */
 void head_line(const char *text, const char *word, char *line, size_t capacity);
 
-const char *host_text(const rung *r); /* hosted.c: what the host does around its kernel, in words */
+const char *host_text(const rung *r); /* host.c: what the host does around its kernel, in words */
 
 /* ---- place.c: where kernels run ---- */
 typedef struct place place;

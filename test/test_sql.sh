@@ -4,7 +4,7 @@
 #   SQLite      from the shell, and from a Python whose sqlite3 loads extensions: known values, frames of every kind and
 #               shuffles beside fractions (test/sql.py), NULL, infinities, what is refused, damaged states
 #   DuckDB      beside fractions (test/sql.py), where the Python module duckdb is and DUCKDB_INCLUDE is the folder of
-#               duckdb_extension.h (sql/duckdb/headers makes one)
+#               duckdb_extension.h (make -C sql/duckdb headers makes one)
 #   PostgreSQL  on a server of its own: its programs are copied into a temporary folder, so that the extension lies
 #               beside them and nothing of the system changes. sql/server.sh starts and ends it
 set -uo pipefail

@@ -170,7 +170,7 @@ typed whole_index(compiler *c);                    /* of an array */
 typed parse_term(compiler *c);                     /* of a sum */
 /* what a variable without a value holds: a conspicuous one; set: 0 */
 void unknown_value(compiler *c, int at, kind k, int set);
-/* place.c */
+/* value.c: places */
 reference parse_reference(compiler *c); /* NAME, NAME + i, &NAME[i], tile[i] of two dimensions */
 typed parse_index(compiler *c, const name_entry *e); /* [i], [i][j]: of the whole array */
 typed offset_index(compiler *c, int offset, typed index);

@@ -4,8 +4,8 @@
  *
  *   lex.c       text -> tokens              compile.c      kernels -> code
  *   parse.c     statements -> code          expression.c   expressions -> code
- *   call.c      the dialect's functions     value.c        constants, conversions, operations
- *   function.c  functions of the text       place.c        arrays, pointers, arrays of one thread
+ *   call.c      the dialect's functions     value.c        constants, conversions, operations; arrays,
+ *   function.c  functions of the text                      pointers, arrays of one thread
  *   expand.c    macros and #if
  *   launch.c    groups, watched and not     run.c          the warps of a group, masks, barriers
  *   compute.c   one operation on the lanes of a warp

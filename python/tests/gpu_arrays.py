@@ -7,7 +7,7 @@
 Every result is compared with that of the processors, byte by byte, and must be an array of the input's library. It
 begins nothing new after SECONDS (default 45: most of it is the compiling of kernels when they are used first), and says
 so. The last line says how many comparisons were made; it ends with 1 if one failed, or if there was none.
-scripts/gpu-python-check builds the package and runs this. (Data on a GPU, and what cannot be said, is otherwise tested
+scripts/gpu-check python builds the package and runs this. (Data on a GPU, and what cannot be said, is otherwise tested
 in test_device.py.)"""
 
 import importlib

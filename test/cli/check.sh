@@ -10,7 +10,7 @@
 #   data COMMAND EXPECTED          tally COMMAND -o o.nc, and that file as ncdump shows it
 #   verdict NAME CODE DETAIL       counts a check that the caller made: CODE 0 is good
 #   finish                         the count; fails if anything did
-# Commands run in a folder of their own ($work/run), where `tally` is the binary and small .npy files are, which it writes below.
+# Commands run in a folder of their own ($work/run), where `tally` is the binary and the small .npy files are (below).
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 binary=${1:-${TALLY_CLI:?usage: SCRIPT TALLY}}
