@@ -209,10 +209,10 @@ static tally_status run_keys(const tl_devices *t, const tl_call *c, int *done)
 {
     const int takes = c->verb == TL_TAKE;
     const tl_argument in = {takes ? "in" : "keys", c->in->n ? c->in->data : NULL},
-                   all[] = {in,
-                            takes ? (tl_argument){"order", c->positions->order}
-                                  : (tl_argument){"offsets", c->positions->offsets},
-                            {"out", takes ? c->out->data : NULL}};
+                      all[] = {in,
+                               takes ? (tl_argument){"order", c->positions->order}
+                                     : (tl_argument){"offsets", c->positions->offsets},
+                               {"out", takes ? c->out->data : NULL}};
     int who;
     const tally_status status = tl_devices_one_owner(t, all, 3, "", &who);
     if (status || who < 0) return status;
