@@ -337,8 +337,8 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, tl_par p)
     const E *x = t->x;
     const tl_tile tile = *t;
     const int64_t m = t->m, b = t->b;
-    int absent = !c->blocks && !c->seeded, turn = 0;
-    W(steps) steps[3];
+    int absent = !c->blocks && !c->seeded;
+    W(steps) steps[3], *down = &steps[0], *next = &steps[1], *up = &steps[2];
     TL_VE(result) last = {0};
     VS starts;
     SS node, end, before;
@@ -348,25 +348,25 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, tl_par p)
     memset(&before, 0, sizeof before); /* never used if absent, but compilers cannot tell */
     if (!absent) before = W(state_of)(c->blocks ? &c->start[tl_level(c->blocks)] : &c->init);
 
-    VS v = W(load_up)(&steps[0], x, b, p);
+    VS v = W(load_up)(down, x, b, p);
     starts = W(starts)(v, &before, absent, b, TL_V, &node);
     end = W(append)(c, node);
-    if (BLOCK < m) v = W(load_up)(&steps[1], x + BLOCK, b + BLOCK, p);
+    if (BLOCK < m) v = W(load_up)(next, x + BLOCK, b + BLOCK, p);
     for (int64_t j = 0; j < m; j += BLOCK) {
         const W(groups) here = {starts, W(splat)(end), absent, 1};
 
         TL_PREFETCH_SOME(tile.next, j, BLOCK, sizeof(E), 0);
         const VS above = v;
-        if (j + 2 * BLOCK < m)
-            v = W(load_up)(&steps[turn ? turn - 1 : 2], x + j + 2 * BLOCK, b + j + 2 * BLOCK, p);
+        if (j + 2 * BLOCK < m) v = W(load_up)(up, x + j + 2 * BLOCK, b + j + 2 * BLOCK, p);
         if (j + BLOCK < m) {
             starts = W(starts)(above, &end, 0, b + j + BLOCK, TL_V, &node);
             end = W(append)(c, node);
         }
 
-        W(down_out)(&steps[turn], &here, &tile, j, &last, p);
+        W(down_out)(down, &here, &tile, j, &last, p);
         absent = 0;
-        turn = turn < 2 ? turn + 1 : 0;
+        W(steps) *const free = down;
+        down = next, next = up, up = free;
     }
     if (!TL_SCAN_FULL || !t->out) W(soa_set)(t->soa, m, end);
     const size_t rest = t->stream ? (uintptr_t)t->out % 64 : 0;
