@@ -230,11 +230,10 @@ struct tl_lanes_batch {
 };
 
 /* A strip: `count` sequences from s on, of least to most elements; `to` is the staging place of the
- * first. rows: they are rows of one length. */
+ * first. */
 typedef struct tl_strip {
     const tl_segment *s;
     int64_t count, least, most, to;
-    int rows;
 } tl_strip;
 
 /* Brings the elements of the batch to b->x, and its results from b->y to their places. */
@@ -244,7 +243,7 @@ void tl_batch_store(tl_lanes_batch *b);
 /* Lanes of a strip of sequences of n elements, which fit the first-level cache. */
 int64_t tl_batch_lanes(int64_t n);
 
-/* Computes a strip. next: see tl_transpose. */
+/* Computes a strip of segments. next: see tl_transpose. */
 void tl_batch_strip(tl_lanes_batch *b, tl_strip strip, tl_prefetch next);
 
 /* Processes rows r0 .. r1 - 1, which have one length. */

@@ -218,12 +218,12 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     compute(b, s, count, in->n, NULL, &to);
 }
 
-void tl_batch_strip(tl_lanes_batch *b, tl_strip part, tl_prefetch next)
+/* Computes a strip. rows: a constant; whether its sequences are rows of one length. */
+static inline __attribute__((always_inline)) void strip(tl_lanes_batch *b, tl_strip part, tl_prefetch next, int rows)
 {
     assert((b->elem & (b->elem - 1)) == 0 && (b->result & (b->result - 1)) == 0);
     const tl_segment *const s = part.s;
     const int64_t count = part.count, least = part.least, most = part.most;
-    const int rows = part.rows;
     const tl_lanes_job *job = b->job;
     const tally_view *in = job->in, *out = job->out;
     const char *p[TL_LANES_STRIP];
@@ -271,13 +271,18 @@ void tl_batch_strip(tl_lanes_batch *b, tl_strip part, tl_prefetch next)
     compute(b, part.to, lanes, most, least == most ? NULL : ends, &where);
 }
 
+void tl_batch_strip(tl_lanes_batch *b, tl_strip part, tl_prefetch next)
+{
+    strip(b, part, next, 0);
+}
+
 /* Rows of one length where even_strip cannot be used: too few, or near the end. */
 static void gathered_strip(tl_lanes_batch *b, int64_t s, int64_t count)
 {
     tl_segment rows[TL_LANES_STRIP];
     const int64_t n = b->job->in->n;
     for (int64_t c = 0; c < count; c++) rows[c] = tl_segment_of((s + c) * n, n, s + c);
-    tl_batch_strip(b, (tl_strip){rows, count, n, n, s, 1}, (tl_prefetch){NULL, 0});
+    strip(b, (tl_strip){rows, count, n, n, s}, (tl_prefetch){NULL, 0}, 1);
 }
 
 void tl_batch_rows(tl_lanes_batch *b, int64_t r0, int64_t r1)

@@ -151,7 +151,7 @@ static tl_strip strip_of_class(const tl_lanes_batch *b, int64_t s, int64_t longe
     end = tl_min(end, s + tl_batch_lanes(least + TL_LANES_OVER));
     const int64_t last = class_of(job, tl_segment_length(b->sorted[end - 1]));
     return (tl_strip){
-        b->sorted + s, end - s, least, tl_min(longest_of_class(job, last), longest), s, 0};
+        b->sorted + s, end - s, least, tl_min(longest_of_class(job, last), longest), s};
 }
 
 static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *one, void *with)
@@ -181,9 +181,8 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
 
     for (int64_t count; longest && s < b->count; s += count) {
         const tl_strip part =
-            unsorted ? (tl_strip){list + s, tl_min(tl_batch_lanes(TL_LANES_OVER), b->count - s),
-                                  0,        longest,
-                                  s,        0}
+            unsorted ? (tl_strip){list + s, tl_min(tl_batch_lanes(TL_LANES_OVER), b->count - s), 0,
+                                  longest, s}
                      : strip_of_class(b, s, longest);
         count = part.count;
         if (part.least > b->longest ||
