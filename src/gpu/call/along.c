@@ -434,8 +434,8 @@ static tally_status push_here(tl_gpu_device *d, const tl_push *p, tl_counter *do
     tl_push fold = *p;
     tally_status status =
         tl_stage_reserve(d, &d->small, NODES_BYTES + (size_t)((n - m.end + m.from) * each));
-    char *const head = (char *)(uintptr_t)d->small.address + NODES_BYTES, *const tail =
-                                                                              head + m.from * each;
+    char *const head = (char *)(uintptr_t)d->small.address + NODES_BYTES;
+    char *const tail = head + m.from * each;
 
     fold.verb = TL_REDUCE, fold.counter = &nodes;
     tl_counter_init(&nodes, done->end + m.from);
