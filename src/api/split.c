@@ -91,7 +91,7 @@ typedef struct {
     int64_t all; /* elements of all parts */
 } split;
 
-/* The begin of a call on parts: checks them. */
+/* Begins a call on parts: checks them. */
 static tally_status begin(split *s, tally *const *ctx, const char *op, const tally_view *parts,
                           int count)
 {

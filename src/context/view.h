@@ -57,7 +57,7 @@ static inline char *tl_offset(void *data, int64_t bytes)
     return (char *)((uintptr_t)data + (uintptr_t)bytes);
 }
 
-/* Bytes from one element to the next. It wraps beyond 2^63, but then no element depends on it. */
+/* stride * element_bytes. It wraps beyond 2^63, but then no element depends on it. */
 static inline int64_t tl_step(int64_t stride, int64_t element_bytes)
 {
     return (int64_t)((uint64_t)stride * (uint64_t)element_bytes);

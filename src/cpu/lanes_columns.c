@@ -79,11 +79,11 @@ static int64_t rows_in_place(const tally_view *in, int64_t col, int64_t padded)
     return tl_min(rows, in->n);
 }
 
-/* A strip has one or two parts. If kernels may read beyond its columns, and it has windows or its
- * results are whole rows that are packed, part 0 is all of it. Else part 0 is its whole vectors,
- * part 1 the remaining columns. Returns 0 if the part has no columns. */
-static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s, int part,
-                   tl_lanes_from *from, tl_lanes_to *to)
+/* Finds where elements of strip s are and where their results go. rest 0: of its whole vectors, or
+ * of all its columns if kernels may read beyond them. rest 1: of the remaining columns. Returns 0
+ * if there are no columns. */
+static int strip_at(const columns *c, const tl_lanes_buffers *buffers, int64_t s, int rest,
+                    tl_lanes_from *from, tl_lanes_to *to)
 {
     const tally_view *in = c->job->in, *out = c->job->out;
     const tl_plan *plan = c->job->plan;
@@ -92,15 +92,15 @@ static int part_of(const columns *c, const tl_lanes_buffers *buffers, int64_t s,
     const int reads = !plan->in && in->row_stride == 1,
               packed = out && out->row_stride == 1 && out->stride == width &&
                        (c->stream || width < PACKED),
-              /* the last rows are copied: no more columns fit the buffer */
+              /* a fold copies the last rows: no more columns fit the buffer */
         whole = c->overread && (out ? packed : width <= TL_LANES_STRIP);
     const int64_t full = whole ? width : reads ? width & -lanes : 0;
-    int64_t col = s * c->strip + (part ? full : 0), n;
+    int64_t col = s * c->strip + (rest ? full : 0), n;
 
     *from = (tl_lanes_from){.x = tl_view_row(in, col, bytes, &n),
                             .step = in->stride,
-                            .width = part ? width - full : full,
-                            .direct = part ? 0 : TL_ALL_ROWS,
+                            .width = rest ? width - full : full,
+                            .direct = rest ? 0 : TL_ALL_ROWS,
                             .col_step = in->row_stride};
     if (c->overread && from->width % lanes)
         from->direct = rows_in_place(in, col, (from->width + lanes - 1) & -lanes);
@@ -342,6 +342,7 @@ typedef struct {
     int64_t parts, shares; /* of a group of strips */
 } tasks;
 
+/* Task t: a share of the parts of a group of strips. */
 static void do_tasks(void *with, const tl_worker *worker)
 {
     const tasks *all = with;
@@ -356,8 +357,8 @@ static void do_tasks(void *with, const tl_worker *worker)
         work w = {c, &buffers, all->b, all->parts * share / all->shares, all->parts, 0, {0}, {0}};
         for (; w.part < stop; w.part++) {
             w.col = first * c->strip;
-            for (int64_t side = 2 * first; side < 2 * end; side++)
-                if (part_of(c, &buffers, side / 2, side % 2, &w.from, &w.to)) {
+            for (int64_t k = 2 * first; k < 2 * end; k++)
+                if (strip_at(c, &buffers, k / 2, k % 2, &w.from, &w.to)) {
                     all->run_task(&w);
                     w.col += w.from.width;
                 }
@@ -427,7 +428,7 @@ static int fold_or_scan(tally *ctx, columns *c, int threads)
     else if (by_rows && !scans && in->rows * op->elem_bytes < strips * NARROW_BYTES)
         strips = 1;
     cut_strips(c, strips, c->narrow ? KEYS_LEAST / op->elem_bytes : TL_ABREAST);
-    strips = c->narrow && scans ? threads / 2 + 1 : threads; /* enough */
+    strips = c->narrow && scans ? threads / 2 + 1 : threads; /* so many: rows are not cut */
     if (threads == 1 || c->strips >= strips || !by_rows)
         return run(ctx, c, NULL, (int)tl_min(c->strips, threads), do_rows, 1);
 
@@ -464,6 +465,7 @@ static int windows(tally *ctx, columns *c, int threads)
     const tl_lanes_job *job = c->job;
     const tally_view *in = job->in;
     const int64_t n = in->n;
+    /* flat: kernels take rows without gaps as one array */
     const int flat = c->adjacent && tl_lanes_flat(job, in->rows, in->stride, job->out->stride);
 
     c->shares = threads > 1 ? 8 * (int64_t)threads : 1;
@@ -475,7 +477,7 @@ static int windows(tally *ctx, columns *c, int threads)
     c->centres = flat ? (n + 4 * threads - 1) / (4 * threads)
                       : tl_lanes_chunk(c->strip) * tl_max(c->group / c->strips, 1);
     if (windows_of_keys(ctx, c, threads))
-        return job->valid || run(ctx, c, NULL, threads, do_ends, 1);
+        return job->valid /* no others */ || run(ctx, c, NULL, threads, do_ends, 1);
     return run(ctx, c, NULL, threads, do_windows, tl_max((n + c->centres / 2) / c->centres, 1));
 }
 

@@ -92,7 +92,8 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
 }
 
 /* Segments of one class may share a strip. Of a reduction, all nodes of 8 or more elements must be
- * the same; a scan may end with such a node; and what begins at the end needs one length. */
+ * the same; a scan may end with such a node. What begins at the end (reverse, after) needs one
+ * length. */
 static uint64_t class_of(const tl_lanes_job *job, uint64_t n)
 {
     if (job->verb == TL_REDUCE) return n / TL_LANES_OVER;
@@ -166,6 +167,7 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
     if (!unsorted) sort(b, longest);
     if (!unsorted && job->verb != TL_REDUCE) s = end_of_class(b, 0); /* they are empty */
     tl_batch_load(b);
+    /* a strip reads all its segments up to the length of its longest */
     const int64_t reach =
         (offset[b->count] - offset[0] + 2 * longest + 3 * TL_LANES_OVER) * b->elem;
     b->near_end = (uintptr_t)b->x + (uintptr_t)reach > (uintptr_t)b->end;

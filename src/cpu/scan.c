@@ -108,7 +108,8 @@ static int is_set(const atomic_uchar *flag)
 static void set(atomic_uchar *flag) { atomic_store_explicit(flag, 1, memory_order_release); }
 
 /* Bytes of dense memory for the elements of a block. Results begin at the same place in a page as
- * elements: a processor takes a load for one of a store before it if both have the same place. */
+ * elements, so each place is loaded before it is stored: processors hold back a load after a store
+ * to the same place of another page. */
 static int64_t dense_bytes(const shared *t)
 {
     return (t->size * plan_of(t)->op->elem_bytes + PAGE - 1) & -(int64_t)PAGE;
@@ -161,6 +162,7 @@ static int join_scanned(scanner *s, int64_t j)
     int count = c->count;
 
     if (!is_set(&t->scanned[j - 1])) return 0;
+    /* a counter at `end` has joined a last node that as many elements follow */
     while (common && end - common >= (common & -common)) common -= (int64_t)1 << c->level[--count];
     for (int64_t at = common; at < end;) {
         at += (int64_t)1 << tl_top_level(end - at);

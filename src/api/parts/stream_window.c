@@ -103,7 +103,7 @@ static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t a
                (size_t)(cells * elem(s)));
 
     if (!status && k->valid) {
-        const float *const there = counts.view.data;
+        const float *const there = counts.view.data; /* NaN: absent */
         for (int64_t i = 0; i < cells; i++)
             k->valid[k->held_count * s->rows + i] = there[i] == there[i];
     }
@@ -186,8 +186,7 @@ static tally_status windows(tally_stream *s, int64_t from, const tl_ranges *used
     return status;
 }
 
-/* The next results of n steps, whose windows have their centres at `first` and the places after it.
- */
+/* The next results of n steps; the window of the first one has its centre at step `first`. */
 static tl_ranges ranges_of(const tally_stream *s, const tally_window_options *o, int64_t n,
                            int64_t first, int64_t results)
 {

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PART_LEAST = 1 << 14 };
+enum { CHUNK = 1 << 14 };
 static const int64_t part_unit = TALLY_KEY_PART;
 
 /* A key, or a distance between two keys: an integer (if it has parts, in units of 1 /
@@ -45,7 +45,7 @@ static inline key at(const line *l, int64_t p)
         k.whole = (int32_t)tl_load(x, 4);
     else
         k.whole = (int64_t)tl_load(x, 8);
-    /* so it fits an i64 too: 2^63 less, which is the other sign bit */
+    /* minus 2^63, which flips the highest bit: fits an i64, in the same order */
     if (l->dtype == TALLY_U64) k.whole = (int64_t)((uint64_t)k.whole ^ (uint64_t)1 << 63);
     if (l->scaled) k.whole = k.whole * part_unit + (l->parts ? l->parts[p * l->direction] : 0);
     return k;
@@ -97,7 +97,7 @@ static line line_of(const tally_view *keys, int descending, const tally_key_wind
 
 typedef struct {
     const line *l;
-    int64_t begin; /* index of the first key of chunk 0; each chunk has PART_LEAST keys */
+    int64_t begin; /* index of the first key of chunk 0; each chunk has CHUNK keys */
     int wrong;     /* the forbidden order of neighbours */
     int64_t first; /* the first key out of order found so far */
 } order_work;
@@ -105,8 +105,8 @@ typedef struct {
 static void check_order(void *data, int64_t k)
 {
     order_work *a = data;
-    const int64_t from = a->begin + k * PART_LEAST,
-                  end = a->l->n - from < PART_LEAST ? a->l->n : from + PART_LEAST;
+    const int64_t from = a->begin + k * CHUNK,
+                  end = a->l->n - from < CHUNK ? a->l->n : from + CHUNK;
 
     for (int64_t j = from; j < end; j++) {
         const int order = compare(a->l, at(a->l, j - 1), at(a->l, j));
@@ -133,7 +133,7 @@ int64_t tl_bounds_order(int threads, const tally_view *keys, const tally_key_win
     const int wrong = compare(&l, at(&l, i - 1), at(&l, i)) == 1 ? -1 : 1;
     *descending = wrong == -1;
     order_work all = {&l, i, wrong, l.n};
-    tl_for(threads, (l.n - i + PART_LEAST - 1) / PART_LEAST, check_order, &all);
+    tl_for(threads, (l.n - i + CHUNK - 1) / CHUNK, check_order, &all);
     return all.first;
 }
 
@@ -144,7 +144,7 @@ typedef struct {
     line l;
     int descending;
     const tally_key_window *w;
-    int row_ends;         /* TALLY_TIES_ROW */
+    int row_ends;         /* TALLY_TIES_ROW: rows after a row, with its key, are left out */
     int beyond;           /* windows may include later rows with other keys */
     int64_t *start, *end; /* of each row; NULL: only check the rule of TALLY_TIES_ROW */
 } job;
@@ -219,11 +219,11 @@ static rows equal_rows(const job *j, int64_t p)
     return j->descending ? (rows){n - high, n - low} : (rows){low, high};
 }
 
-/* The rows of places a .. b - 1. dtype and wide (of a line) must be constants. Returns n, or the
- * first row found whose window is not one range: it excludes a row with the same key but includes a
- * later row. */
-static inline __attribute__((always_inline)) int64_t part_of(const job *j, tally_dtype dtype,
-                                                             int wide, int64_t a, int64_t b)
+/* Finds the windows of places a .. b - 1. dtype and wide (of a line) must be constants. Returns n,
+ * or the first row found whose window is not one range: it excludes a row with the same key but
+ * includes a later row. */
+static inline __attribute__((always_inline)) int64_t bounds_of(const job *j, tally_dtype dtype,
+                                                               int wide, int64_t a, int64_t b)
 {
     line copy = j->l; /* copies, so that stores of places do not change them */
     tally_key_window w = *j->w;
@@ -275,32 +275,32 @@ static int is_wide(const job *j, int64_t a, int64_t b)
     return least < INT64_MIN || most > INT64_MAX;
 }
 
-static int64_t part(const job *j, int64_t a, int64_t b)
+static int64_t bounds(const job *j, int64_t a, int64_t b)
 {
-    if (j->l.dtype == TALLY_F64) return part_of(j, TALLY_F64, 0, a, b);
-    if (is_wide(j, a, b)) return part_of(j, j->l.dtype, 1, a, b);
-    if (j->l.dtype == TALLY_I32) return part_of(j, TALLY_I32, 0, a, b);
-    if (j->l.dtype == TALLY_I64) return part_of(j, TALLY_I64, 0, a, b);
-    return part_of(j, TALLY_U64, 0, a, b);
+    if (j->l.dtype == TALLY_F64) return bounds_of(j, TALLY_F64, 0, a, b);
+    if (is_wide(j, a, b)) return bounds_of(j, j->l.dtype, 1, a, b);
+    if (j->l.dtype == TALLY_I32) return bounds_of(j, TALLY_I32, 0, a, b);
+    if (j->l.dtype == TALLY_I64) return bounds_of(j, TALLY_I64, 0, a, b);
+    return bounds_of(j, TALLY_U64, 0, a, b);
 }
 
 typedef struct {
     const job *j;
-    int64_t parts, bad;
-} parts_work;
+    int64_t shares, bad; /* bad: the first row found (bounds_of) */
+} share_work;
 
-static void one_part(void *data, int64_t k)
+static void one_share(void *data, int64_t k)
 {
-    parts_work *w = data;
-    const int64_t n = w->j->l.n, each = n / w->parts;
-    tl_atomic_least(&w->bad, part(w->j, each * k, k + 1 < w->parts ? each * (k + 1) : n));
+    share_work *w = data;
+    const int64_t n = w->j->l.n, each = n / w->shares;
+    tl_atomic_least(&w->bad, bounds(w->j, each * k, k + 1 < w->shares ? each * (k + 1) : n));
 }
 
-static int64_t parts_of(int threads, const job *j)
+static int64_t all_bounds(int threads, const job *j)
 {
-    const int64_t n = j->l.n, parts = n / PART_LEAST + 1 < threads ? n / PART_LEAST + 1 : threads;
-    parts_work w = {j, parts, n};
-    tl_for(threads, parts, one_part, &w);
+    const int64_t n = j->l.n, shares = n / CHUNK + 1 < threads ? n / CHUNK + 1 : threads;
+    share_work w = {j, shares, n};
+    tl_for(threads, shares, one_share, &w);
     return w.bad;
 }
 
@@ -319,9 +319,9 @@ int64_t tl_bounds(int threads, const tally_view *keys, int descending, const tal
     job j = {.l = line_of(keys, descending, w), .descending = descending, .w = w};
     j.row_ends = w->ties == TALLY_TIES_ROW;
     j.beyond = reaches_beyond(&j);
-    const int64_t bad = j.row_ends && j.beyond ? parts_of(threads, &j) : j.l.n;
+    const int64_t bad = j.row_ends && j.beyond ? all_bounds(threads, &j) : j.l.n;
     if (bad < j.l.n) return bad;
     j.start = start;
     j.end = end;
-    return parts_of(threads, &j);
+    return all_bounds(threads, &j);
 }

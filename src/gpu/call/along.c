@@ -248,6 +248,7 @@ tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, const tally_vi
     p->in.most = p->out.most = (a->step < a->n ? a->step : a->n) * a->width;
     if (!a->scan) p->out.here = 1, p->out.straight = 0; /* results are those of the counters */
     a->end_bytes = (int64_t)sizeof(int64_t) + a->width * op->result_bytes;
+    /* at most every second piece carries, besides the small first ones */
     const size_t ends = (size_t)((a->n / a->step / 2 + TL_MAX_LEVELS) * a->end_bytes);
     tally_status status = tl_stage_reserve(d, &d->small, TL_RING * (a->nodes_bytes + each));
     if (!status && a->scan && !(a->ends = malloc(ends)))
@@ -434,8 +435,8 @@ static tally_status push_here(tl_gpu_device *d, const tl_push *p, tl_counter *do
     tl_push fold = *p;
     tally_status status =
         tl_stage_reserve(d, &d->small, NODES_BYTES + (size_t)((n - m.end + m.from) * each));
-    char *const head = (char *)(uintptr_t)d->small.address + NODES_BYTES, *const tail =
-                                                                              head + m.from * each;
+    char *const head = (char *)(uintptr_t)d->small.address + NODES_BYTES;
+    char *const tail = head + m.from * each;
 
     fold.verb = TL_REDUCE, fold.counter = &nodes;
     tl_counter_init(&nodes, done->end + m.from);

@@ -167,7 +167,7 @@ static tally_status run_inputs(tl_gpu_device *d, const tl_call *c, int *done)
         status = tl_prepare(d, c, tl_is_counted(c), &p);
         begun = !status;
         if (!status) status = run_prepared(d, &p, c);
-        /* a failure came before the copies of the caller's arrays were waited for */
+        /* after a failure, copies of the caller's arrays may still run */
         if (d->host) status = tl_gpu_wait(d, status);
         tl_prepared_close(d, &p);
     }
@@ -196,6 +196,7 @@ tally_status tl_gpu_run(tl_device *base, tally *ctx, const tl_call *call, int *d
     tl_gpu_device *const d = tl_gpu_of(base);
     *done = 0;
     const int host = tl_needs_processors(call);
+    /* the processors do such calls; a caller's stream may be captured, which must be refused */
     if (host && !d->handle) return TALLY_OK;
     tally_status status = tl_gpu_enter(
         d, ctx,

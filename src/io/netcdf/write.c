@@ -89,7 +89,7 @@ tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
     return TALLY_OK;
 }
 
-/* ---- definitions: the functions at the end hold the lock ---- */
+/* ---- definitions: the caller holds the lock ---- */
 
 int tl_netcdf_type(tally_dtype dtype)
 {
@@ -111,7 +111,8 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
 {
     const int ndim = f->info.ndim;
     char name[NC_MAX_NAME + 1];
-    size_t rest = tally_dtype_size(f->info.dtype), chunk[TL_DIMS];
+    /* a chunk has about CHUNK bytes; bytes: of one step of the first dimension in it */
+    size_t bytes = tally_dtype_size(f->info.dtype), chunk[TL_DIMS];
     int error = 0;
 
     if (n->defined) return TALLY_OK;
@@ -120,11 +121,11 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
         const int64_t length = f->info.shape[d];
         error = tl_nc.nc_def_dim(n->file, tl_netcdf_copy_name(n->names, d + 1, name),
                                  length > 0 ? (size_t)length : NC_UNLIMITED, &n->dims[d]);
-        if (d) rest *= chunk[d] = length < CHUNK ? (size_t)length : CHUNK;
-        if (d && rest > CHUNK) chunk[d] = 1 + (chunk[d] - 1) / (rest / CHUNK), rest = CHUNK;
+        if (d) bytes *= chunk[d] = length < CHUNK ? (size_t)length : CHUNK;
+        if (d && bytes > CHUNK) chunk[d] = 1 + (chunk[d] - 1) / (bytes / CHUNK), bytes = CHUNK;
     }
 
-    chunk[0] = rest < CHUNK ? CHUNK / rest : 1;
+    chunk[0] = bytes < CHUNK ? CHUNK / bytes : 1;
     if (!error)
         error = tl_nc.nc_def_var(n->file, tl_netcdf_copy_name(n->names, 0, name),
                                  tl_netcdf_type(f->info.dtype), ndim, n->dims, &n->variable);

@@ -2,7 +2,7 @@
  * Reduces short sequences (segmented.cl). */
 
 #if LANE_FOLDS
-/* Reduces a job by lane.cl. */
+/* Reduces a job, a segment in each lane (lane.cl). */
 fn void lane_reduce(const segmented *f, const window *w, batch b, results out)
 {
     for (int done = 0; done * LANES < w->all;) {

@@ -136,7 +136,7 @@ fn void lane_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
     }
 }
 
-/* Scans a job by lane.cl. */
+/* Scans a job, a segment in each lane (lane.cl). */
 fn void lane_scan(const segmented *f, const window *w, batch b, results out, LOCAL result *memory,
                   seeding seeds)
 {

@@ -63,6 +63,7 @@ fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL 
     return before;
 }
 
+/* For params.def. BY_WARP_BLOCKS: how many blocks must fit a multiprocessor. */
 #define LONG_ROWS_PARAMETERS PARAMETERS_OF(LONG_ROWS)
 #define BY_WARP_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 3)
 KERNEL_OF(reduce_by_warp)

@@ -4,6 +4,7 @@
  * too many registers; for them several launches are faster. */
 #if STATE_BYTES <= 8
 
+/* For params.def. BY_WARP_BLOCKS: how many blocks must fit a multiprocessor. */
 #define LONG_ROWS_PARAMETERS PARAMETERS_OF(LONG_ROWS)
 #define BY_WARP_BLOCKS (TL_SIZE > 4 ? 1 : 2)
 KERNEL_OF(scan_by_warp)

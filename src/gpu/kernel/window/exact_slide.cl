@@ -42,10 +42,11 @@ fn void slide_along(const exact_launch *l, LOCAL state *totals, i64 j0, i64 j1)
     const int me = thread_index(), warp = me / LANES, lane = lane_index();
     const i64 first = l->first + j0, after = l->first + j1 + l->d;
     const slide_part s = {first > 0 ? first : 0, after < l->b.n ? after : l->b.n};
+    /* none: an element taken away from itself */
     const state x0 = lift(NO_ELEMENT, 0, l->b.p), none = uncombine(x0, x0);
     state before = none;
     slide_items e, soon;
-    /* the step of result j0 begins with it */
+    /* a step begins with the last item of result j0 */
     i64 item = first + l->d - (l->d + SLIDE_STEP - 1) / SLIDE_STEP * SLIDE_STEP + me;
 
     UNROLL for (int u = 0; u < SLIDE_ROWS; u++) soon.plus[u] = soon.minus[u] = NO_ELEMENT;

@@ -89,12 +89,13 @@ enum {
     RINGS_AT = WALK_BOXES(WALK_ROWS),
     RINGS = (WALK_ALL - WALK_KEPT) * WINDOW_THREADS
 };
+/* This thread's place in the box of z[k]. */
 fn LOCAL node *walk_box(const walk_past *p, const int k)
 {
     return p->boxes + (2 << k) - 1 + k * STEP_ITEMS + thread_index();
 }
 
-/* Puts this thread's states into a box; before: where that of the row before is. */
+/* Puts this thread's states into a box, and *before, that of the row before, where it is needed. */
 fn void walk_put_in(LOCAL node *box, LOCAL const node *before, const state now[WALK_ROWS],
                     const int k)
 {
@@ -112,7 +113,7 @@ fn void walk_give_z(walk_past *p, const state now[WALK_ROWS], const int k)
 fn void walk_give_t(walk_past *p, const state now[WALK_ROWS], const int k)
 {
     LOCAL node *const saved = p->boxes + SAVED_AT + (2 << k) - 1 - WINDOW_THREADS + thread_index();
-    BARRIER();
+    BARRIER(); /* the box has been read for the level before */
     walk_put_in(p->boxes + SHARED_AT + (1 << k) + thread_index(), saved, now, k);
     if (thread_index() >= WINDOW_THREADS - (1 << k)) saved->s = now[WALK_ROWS - 1];
 }
@@ -454,7 +455,7 @@ fn void walk_along(walk_lane a, LOCAL node *boxes, const launch *l)
     if (TL_NODES || WALK_LANES > LANES) BARRIER(); /* the next job's states */
 }
 
-/* A part of a sequence: `lane` is this lane's number in it. (Some columns of nodes have one less
+/* A part of a sequence: `lane` is this lane's number in it. (Some columns have one node less
  * than the first one.) */
 fn walk_lane walk_of(const launch *l, i64 sequence, i64 part, int lane)
 {
@@ -482,7 +483,7 @@ fn walk_lane walk_of(const launch *l, i64 sequence, i64 part, int lane)
     a.rows = a.begin + walk_row_after(results_, MOST);
     a.end = a.begin + walk_row_after(results_ - lane, MOST);
     a.x.from = walk_row_after(-a.item, a.end);
-    /* small states gain by it */
+    /* width 0 loads nothing; a test for it costs time with larger states */
     const int tests = WALK_KIND == WALK_LAST || sizeof(state) <= 8;
     a.x.end = tests && !l->of.width ? 0 : walk_row_after(n - a.item, a.end);
     a.high.from = walk_row_after(-(place + l->of.width), a.end);
