@@ -219,7 +219,8 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
 }
 
 /* Computes a strip. rows: a constant; whether its sequences are rows of one length. */
-static inline __attribute__((always_inline)) void strip(tl_lanes_batch *b, tl_strip part, tl_prefetch next, int rows)
+static inline __attribute__((always_inline)) void strip(tl_lanes_batch *b, tl_strip part,
+                                                        tl_prefetch next, int rows)
 {
     assert((b->elem & (b->elem - 1)) == 0 && (b->result & (b->result - 1)) == 0);
     const tl_segment *const s = part.s;
@@ -271,10 +272,7 @@ static inline __attribute__((always_inline)) void strip(tl_lanes_batch *b, tl_st
     compute(b, part.to, lanes, most, least == most ? NULL : ends, &where);
 }
 
-void tl_batch_strip(tl_lanes_batch *b, tl_strip part, tl_prefetch next)
-{
-    strip(b, part, next, 0);
-}
+void tl_batch_strip(tl_lanes_batch *b, tl_strip part, tl_prefetch next) { strip(b, part, next, 0); }
 
 /* Rows of one length where even_strip cannot be used: too few, or near the end. */
 static void gathered_strip(tl_lanes_batch *b, int64_t s, int64_t count)

@@ -151,8 +151,8 @@ static tl_strip strip_of_class(const tl_lanes_batch *b, int64_t s, int64_t longe
 
     end = tl_min(end, s + tl_batch_lanes(least + TL_LANES_OVER));
     const int64_t last = class_of(job, tl_segment_length(b->sorted[end - 1]));
-    return (tl_strip){
-        b->sorted + s, end - s, least, tl_min(longest_of_class(job, last), longest), s};
+    return (tl_strip){b->sorted + s, end - s, least, tl_min(longest_of_class(job, last), longest),
+                      s};
 }
 
 static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *one, void *with)
