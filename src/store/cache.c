@@ -153,8 +153,13 @@ void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t 
 
     /* mkstemp makes a file that only its owner can read and write */
     int descriptor = mkstemp(temporary);
-    FILE *f = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
-    if (!f) return;
+    if (descriptor < 0) return;
+    FILE *f = fdopen(descriptor, "wb");
+    if (!f) {
+        close(descriptor);
+        unlink(temporary);
+        return;
+    }
 
     header h = {{0}, key_bytes, bytes, hash(hash(0, key, key_bytes), data, bytes)};
     memcpy(h.magic, MAGIC, sizeof MAGIC);
