@@ -141,8 +141,8 @@ static void check_tiles(const char *name, const instance *o)
     }
 }
 
-/* Windows in passes and by streams (src/gpu/kernel/window/passes.cl, stream.cl) are for
- * arrays of a tile for each processor, which are large ones on a GPU: lengths around the powers
+/* Windows in passes and by walks (src/gpu/kernel/window/passes.cl, walk.cl) are for arrays
+ * of a tile for each processor, which are large ones on a GPU: lengths around the powers
  * of two, bits above and below the radix, rows, segments, a stride. */
 static void check_passes(const char *name, const instance *o)
 {
