@@ -55,6 +55,17 @@ ok "printf 'x,y,z\n1,2\n3,4, ,,\n5,6,7,\"\",\n' | tally reduce sum --column x,y"
 ok "printf 'x y \n1 2\t\n 3 4 \n' | tally reduce sum --column y" 6
 ok "printf '1 2\n3\n' | tally reduce sum" 6
 
+# ---- lines of many lengths, whose cells are counted in blocks ----
+for cells in 2 18 257 1025; do
+    for digits in 1 9 13 16; do
+        awk -v n=$cells -v d=$digits 'BEGIN { for (r = 0; r < 3; r++) {
+            printf "1"; for (c = 1; c < n; c++) printf ","; print substr("1234567890123456", 1, d) } }' >wide.csv
+        ok 'tally reduce sum --column 1 --header no wide.csv' 3
+        has "! sed '2s/$/,9/' wide.csv | tally reduce sum --column 1 --header no 2>&1" "has more cells than the first one, which has $cells"
+        has "! sed '2s/,//' wide.csv | tally scan sum --column 1 --header no --keep 2>&1" "has no column $cells"
+    done
+done
+
 # ---- a column of numbers that begins with a word is not left out silently ----
 printf 'k,a,b\nx,N/A,1\ny,s,2\nx,7,3\n' >words.csv
 for how in '' '--axis 0' '--by k' '--by 1 --header yes'; do
