@@ -38,6 +38,12 @@ static const struct {
     {"var:-1", TALLY_F32, TALLY_INVALID, "ddof is -1"},
     {"var:nan", TALLY_F32, TALLY_INVALID, "'nan' is not a value for ddof"},
     {"var:1:2", TALLY_F32, TALLY_INVALID, "ddof is given twice"},
+    {"sum:exact:exact", TALLY_F32, TALLY_INVALID, "'sum:exact:exact': the suffix :exact is given"},
+    {"var:f64:1:f64", TALLY_F32, TALLY_INVALID, "the suffix :f64 is given twice"},
+    {"sum:checked:checked", TALLY_I32, TALLY_INVALID, "the suffix :checked is given twice"},
+    {"skew:0.5", TALLY_F32, TALLY_INVALID, "op is 'skew:0.5': sample is 0.5, must be 0 or 1"},
+    {"nankurt:sample=1e-9", TALLY_I32, TALLY_INVALID, "sample is 1e-09, must be 0 or 1"},
+    {"kurt:2", TALLY_F64, TALLY_INVALID, "sample is 2, must be 0 or 1"},
 };
 
 static void operators(void)
