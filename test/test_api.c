@@ -147,8 +147,16 @@ static void devices(void)
     tally_close(c);
     tally_close(NULL);
     tally_device_info info;
-    refused(tally_device(1000, &info), TALLY_INVALID, NULL, "device index is 1000", NULL, NULL);
-    refused(tally_device(-1, &info), TALLY_INVALID, NULL, "device index is -1", NULL, NULL);
+    refused(tally_device(1000, &info), TALLY_INVALID, NULL, "device index is 1000: must be 0..",
+            NULL, NULL);
+    refused(tally_device(-1, &info), TALLY_INVALID, NULL, "device index is -1: must be 0..", NULL,
+            NULL);
+    /* a kind is a choice exactly if it has a device */
+    tally_open(&c, "tpu");
+    const char *const says = tally_error(NULL);
+    check(!strstr(says, ", cuda,") == !strstr(says, ", cuda:0") &&
+              !strstr(says, ", opencl,") == !strstr(says, ", opencl:0"),
+          "%s", says);
     refused(tally_device(0, NULL), TALLY_INVALID, NULL, "info is NULL", NULL, NULL);
     check(check_listed("cuda:10 cpu", "cuda:10") && check_listed("cuda:10 cpu", "cpu") &&
               !check_listed("cuda:10 cpu", "cuda:1") && !check_listed("cuda:10", "cuda:100") &&
