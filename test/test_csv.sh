@@ -55,6 +55,15 @@ ok "printf 'x,y,z\n1,2\n3,4, ,,\n5,6,7,\"\",\n' | tally reduce sum --column x,y"
 ok "printf 'x y \n1 2\t\n 3 4 \n' | tally reduce sum --column y" 6
 ok "printf '1 2\n3\n' | tally reduce sum" 6
 
+# ---- numbers as times ----
+printf 't;v\n1,5;1\n2,25;2\n2,5;4\n' >comma.csv
+ok 'tally window sum --by t --last 1 --column v --decimal , comma.csv' $'1\n3\n6'
+ok 'sed s/^/2024-05-01T00:00:0/ comma.csv | sed 1s/.*/t\;v/ | tally window sum --by t --last 1s --column v --decimal , --keep' $'t;v;sum\n2024-05-01T00:00:01,5;1;1\n2024-05-01T00:00:02,25;2;3\n2024-05-01T00:00:02,5;4;6'
+bad 1 'tally window sum --by t --last 1 --column v comma.csv' "tally: comma.csv:2:1: '1,5' is neither a time (2024-05-01T13:30:00.5Z) nor a number"
+bad 1 'sed 4s/,/./ comma.csv | tally window sum --by t --last 1 --column v --decimal ,' "tally: standard input:4:1: '2.5' is neither a time (2024-05-01T13:30:00.5Z) nor a number"
+bad 1 'tally reduce sum --by t.day --column v --decimal , comma.csv' "tally: comma.csv:2:1: '1,5' is a number: a part such as .day needs a time (2024-05-01T13:30:00.5Z)"
+bad 1 'sed 2s/1,5/x/ comma.csv | tally reduce sum --by t.day --column v --header yes' "tally: standard input:2:1: 'x' is neither a time (2024-05-01T13:30:00.5Z) nor a number"
+
 # ---- lines of many lengths, whose cells are counted in blocks ----
 for cells in 2 18 257 1025; do
     for digits in 1 9 13 16; do
