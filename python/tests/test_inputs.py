@@ -123,8 +123,9 @@ def test_lists_of_arrays():
     assert tally.sum([masked, masked]) == 10.0 and tally.count([masked, [1.0, 2.0, 3.0]], axis=1).tolist() == [2, 3]
     assert tally.sum([np.ma.masked, 1.0]) == 1.0
     assert tally.sum([np.array([1, 2]), [3, 4]], axis=0).tolist() == [4, 6]
-    with pytest.raises(ValueError, match=r"x\[1\] has shape \(3,\) and x\[0\] \(2,\)"):
-        tally.sum([np.zeros(2), [1, 2, 3]])
+    for rows in ([np.zeros(2), [1, 2, 3]], [masked[:2], masked, masked[:1]]):
+        with pytest.raises(ValueError, match=r"x\[1\] has shape \(3,\) and x\[0\] \(2,\)"):
+            tally.sum(rows)
 
 
 def test_variables_with_masks():
@@ -141,6 +142,8 @@ def test_variables_with_masks():
     assert keys.tolist() == [1.0, 4.0] and values.tolist() == [8.0, 32.0]
     with pytest.raises(ValueError, match="left out"):
         tally.digest(x)
+    assert tally.sum([x, x]) == 10.0 == tally.sum([[x], [x]]) and tally.count([x, [1.0, 2.0, 3.0]], axis=1).tolist() == [2, 3]
+    assert tally.sum(([1.0, 2.0, 3.0], x), axis=0).tolist() == [2.0, 2.0, 7.0]
 
 
 def test_subclasses():
