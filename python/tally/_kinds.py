@@ -209,12 +209,14 @@ def _from_pandas(object, name):
         return values, kind
     if not hasattr(object, "dtype"):  # a Timestamp, NA
         raise TypeError(f"{name} is of type {type(object).__name__}: must be an array")
+    if str(object.dtype).startswith("extension<arrow.bool8>"):  # bytes, of which all but 0 are True
+        values = type(values)(values.__arrow_array__().cast("bool"))
     missing = getattr(values, "isna", None)
     if missing is not None and (mask := numpy.asarray(missing())).any():  # pandas.NA, of Int64 and its like
-        plain = getattr(object.dtype, "numpy_dtype", None)
+        plain = getattr(values.dtype, "numpy_dtype", None)
         if plain is None or plain.kind not in "biuf":
             raise TypeError(f"{name} has missing values of type {object.dtype}: must be integers or floats")
-        return numpy.ma.masked_array(values.to_numpy(plain, na_value=0), mask), kind
+        return numpy.ma.masked_array(values.to_numpy(plain, na_value=plain.type(0).item()), mask), kind
     return values.to_numpy(), kind
 
 

@@ -308,6 +308,31 @@ def test_arrow_booleans(rng):
         assert tally.Exact(y, where=where) == tally.Exact(y, where=x)
 
 
+def test_arrow_bytes_of_booleans(rng):
+    """arrow.bool8 stores a byte for each boolean, and any number but 0 is True: they were read as int8."""
+    bool8, there = getattr(pa, "bool8", None), rng.random(300) < 0.8
+    if bool8 is None:
+        pytest.skip("this pyarrow has no bool8")
+    bytes = np.where(rng.random(300) < 0.4, 0, rng.integers(-128, 128, 300)).astype(np.int8)
+    for nulls in (False, True):
+        mask = ~there if nulls else None
+        one = pa.ExtensionArray.from_storage(bool8(), pa.array(bytes, mask=mask))
+        same = pa.array(bytes != 0, mask=mask)
+        for at in (0, 5):
+            for each, want in ((one[at:], same[at:]), (pa.chunked_array([one[at:70], one[70:]]), same[at:])):
+                for op in ("sum", "any", "all", "mean", "count", "argmax", "max"):
+                    assert tally.reduce(each, op) == tally.reduce(want, op), op
+                assert tally.scan(each, "sum").equals(tally.scan(want, "sum"))
+                assert tally.Fragment("sum", each).result() == tally.sum(want).as_py()
+        if not nulls:
+            assert tally.sum(np.arange(300.0), where=one) == tally.sum(np.arange(300.0), where=same)
+        column = pd.Series(pd.arrays.ArrowExtensionArray(one))
+        assert tally.sum(column) == tally.sum(same).as_py() == tally.sum(pd.Series(pd.arrays.ArrowExtensionArray(same)))
+        keys, values = tally.sum(np.ones(300), by=one)
+        other, wanted = tally.sum(np.ones(300), by=same)
+        assert keys.to_pylist() == other.to_pylist() and values.tolist() == wanted.tolist()
+
+
 def test_pandas():
     s = pd.Series([1.0, 2.0, 4.0], index=["a", "b", "c"], name="price")
     assert tally.sum(s) == 7.0
