@@ -38,6 +38,12 @@ static const struct {
     {"var:-1", TALLY_F32, TALLY_INVALID, "ddof is -1"},
     {"var:nan", TALLY_F32, TALLY_INVALID, "'nan' is not a value for ddof"},
     {"var:1:2", TALLY_F32, TALLY_INVALID, "ddof is given twice"},
+    {"sum:exact:exact", TALLY_F32, TALLY_INVALID, "'sum:exact:exact': exact is given twice"},
+    {"var:f64:1:f64", TALLY_F32, TALLY_INVALID, "f64 is given twice"},
+    {"sum:checked:checked", TALLY_I32, TALLY_INVALID, "checked is given twice"},
+    {"skew:0.5", TALLY_F32, TALLY_INVALID, "op is 'skew:0.5': sample is 0.5, must be 0 or 1"},
+    {"nankurt:sample=1e-9", TALLY_I32, TALLY_INVALID, "sample is 1e-09, must be 0 or 1"},
+    {"kurt:2", TALLY_F64, TALLY_INVALID, "sample is 2, must be 0 or 1"},
 };
 
 static void operators(void)
@@ -141,8 +147,16 @@ static void devices(void)
     tally_close(c);
     tally_close(NULL);
     tally_device_info info;
-    refused(tally_device(1000, &info), TALLY_INVALID, NULL, "device index is 1000", NULL, NULL);
-    refused(tally_device(-1, &info), TALLY_INVALID, NULL, "device index is -1", NULL, NULL);
+    refused(tally_device(1000, &info), TALLY_INVALID, NULL, "device index is 1000: must be 0..",
+            NULL, NULL);
+    refused(tally_device(-1, &info), TALLY_INVALID, NULL, "device index is -1: must be 0..", NULL,
+            NULL);
+    /* a kind is a choice exactly if it has a device */
+    tally_open(&c, "tpu");
+    const char *const says = tally_error(NULL);
+    check(!strstr(says, ", cuda,") == !strstr(says, ", cuda:0") &&
+              !strstr(says, ", opencl,") == !strstr(says, ", opencl:0"),
+          "%s", says);
     refused(tally_device(0, NULL), TALLY_INVALID, NULL, "info is NULL", NULL, NULL);
     check(check_listed("cuda:10 cpu", "cuda:10") && check_listed("cuda:10 cpu", "cpu") &&
               !check_listed("cuda:10 cpu", "cuda:1") && !check_listed("cuda:10", "cuda:100") &&

@@ -55,6 +55,26 @@ ok "printf 'x,y,z\n1,2\n3,4, ,,\n5,6,7,\"\",\n' | tally reduce sum --column x,y"
 ok "printf 'x y \n1 2\t\n 3 4 \n' | tally reduce sum --column y" 6
 ok "printf '1 2\n3\n' | tally reduce sum" 6
 
+# ---- numbers as times ----
+printf 't;v\n1,5;1\n2,25;2\n2,5;4\n' >comma.csv
+ok 'tally window sum --by t --last 1 --column v --decimal , comma.csv' $'1\n3\n6'
+ok 'sed s/^/2024-05-01T00:00:0/ comma.csv | sed 1s/.*/t\;v/ | tally window sum --by t --last 1s --column v --decimal , --keep' $'t;v;sum\n2024-05-01T00:00:01,5;1;1\n2024-05-01T00:00:02,25;2;3\n2024-05-01T00:00:02,5;4;6'
+bad 1 'tally window sum --by t --last 1 --column v comma.csv' "tally: comma.csv:2:1: '1,5' is neither a time (2024-05-01T13:30:00.5Z) nor a number"
+bad 1 'sed 4s/,/./ comma.csv | tally window sum --by t --last 1 --column v --decimal ,' "tally: standard input:4:1: '2.5' is neither a time (2024-05-01T13:30:00.5Z) nor a number"
+bad 1 'tally reduce sum --by t.day --column v --decimal , comma.csv' "tally: comma.csv:2:1: '1,5' is a number: a part such as .day needs a time (2024-05-01T13:30:00.5Z)"
+bad 1 'sed 2s/1,5/x/ comma.csv | tally reduce sum --by t.day --column v --header yes' "tally: standard input:2:1: 'x' is neither a time (2024-05-01T13:30:00.5Z) nor a number"
+
+# ---- lines of many lengths, whose cells are counted in blocks ----
+for cells in 2 18 257 1025; do
+    for digits in 1 9 13 16; do
+        awk -v n=$cells -v d=$digits 'BEGIN { for (r = 0; r < 3; r++) {
+            printf "1"; for (c = 1; c < n; c++) printf ","; print substr("1234567890123456", 1, d) } }' >wide.csv
+        ok 'tally reduce sum --column 1 --header no wide.csv' 3
+        has "! sed '2s/$/,9/' wide.csv | tally reduce sum --column 1 --header no 2>&1" "has more cells than the first one, which has $cells"
+        has "! sed '2s/,//' wide.csv | tally scan sum --column 1 --header no --keep 2>&1" "has no column $cells"
+    done
+done
+
 # ---- a column of numbers that begins with a word is not left out silently ----
 printf 'k,a,b\nx,N/A,1\ny,s,2\nx,7,3\n' >words.csv
 for how in '' '--axis 0' '--by k' '--by 1 --header yes'; do

@@ -104,7 +104,6 @@ static void bad_bytes(const char *op, tally_dtype dtype, int ranges)
     memcpy(bad, good, bytes);
     bad[bytes] = 0;
     refused(bad, bytes + 1, "a byte too many");
-    refused(NULL, 100, "NULL");
     for (size_t k = 0; k < bytes; k++)
         for (int bit = 0; bit < 8; bit += 1 + (int)check_below(3)) {
             memcpy(bad, good, bytes);
@@ -305,6 +304,11 @@ static void refused_fragments(void)
     check(tally_fragment_load(NULL, x, 40, &f) == TALLY_INVALID &&
               tally_fragment_load(ctx, x, 40, NULL) == TALLY_INVALID,
           "load NULL");
+    check(tally_fragment_load(ctx, NULL, 300, &f) == TALLY_INVALID && !f &&
+              !strcmp(tally_error(ctx), "buffer is NULL: must point to 300 bytes") &&
+              tally_fragment_load(ctx, NULL, 0, &f) == TALLY_BAD_DATA && !f,
+          "%s", tally_error(ctx));
+    tally_fragment_about(NULL, NULL);
     check(tally_fragment_result(NULL, out) == TALLY_INVALID &&
               tally_fragment_save(NULL, x, &bytes) == TALLY_INVALID,
           "NULL");

@@ -26,10 +26,34 @@ static tally_dtype dtype_of(const char *format)
     return at ? dtypes[at - letters] : 0;
 }
 
+static int is_text(const char *text, int32_t length, const char *what)
+{
+    return length == (int32_t)strlen(what) && !memcmp(text, what, (size_t)length);
+}
+
+/* Whether an array of int8 is of the extension arrow.bool8: each number but 0 is True. The metadata
+ * is the number of pairs, and of each the two texts, with their lengths before them. */
+static int is_bool8(const pt_arrow_schema *schema)
+{
+    const char *at = schema->metadata;
+    int32_t pairs, key, value;
+    if (!at || !schema->format || strcmp(schema->format, "c")) return 0;
+    memcpy(&pairs, at, sizeof pairs);
+    for (at += sizeof pairs; pairs > 0; pairs--) {
+        memcpy(&key, at, sizeof key);
+        const char *const name = at + sizeof key, *const text = name + key + sizeof value;
+        memcpy(&value, name + key, sizeof value);
+        if (is_text(name, key, "ARROW:extension:name") && is_text(text, value, "arrow.bool8"))
+            return 1;
+        at = text + value;
+    }
+    return 0;
+}
+
 static int read_schema(const pt_arrow_schema *schema, pt_operand *a)
 {
     const char *format = schema->format ? schema->format : "";
-    a->is_bool = !strcmp(format, "b") && !schema->dictionary;
+    a->is_bool = (!strcmp(format, "b") || is_bool8(schema)) && !schema->dictionary;
     a->dtype = a->is_bool ? TALLY_U8 : schema->dictionary ? 0 : dtype_of(format);
     return a->dtype ? 0 : pt_refuse_arrow(a, format, schema->dictionary != NULL);
 }
@@ -52,21 +76,23 @@ static int has_nulls(const pt_arrow_array *array)
     return 0;
 }
 
-/* The booleans of an array as bytes, which the caller frees. */
-static void *unpack_bools(const pt_arrow_array *array)
+/* The booleans of an array as bytes 0 and 1, which the caller frees. bool8: they are bytes there
+ * too. */
+static void *unpack_bools(const pt_arrow_array *array, int bool8)
 {
     const uint8_t *bits = array->buffers[1];
     uint8_t *bytes = malloc((size_t)array->length);
     if (!bytes) PyErr_NoMemory();
     for (int64_t i = 0; bytes && i < array->length; i++) {
         const int64_t bit = array->offset + i;
-        bytes[i] = bits[bit / 8] >> (bit % 8) & 1;
+        bytes[i] = bool8 ? bits[bit] != 0 : bits[bit / 8] >> (bit % 8) & 1;
     }
     return bytes;
 }
 
 /* Reads the dense elements of one array. *copy: NULL, or memory that the caller frees. */
-static int read_array(const pt_arrow_array *array, pt_operand *a, pt_chunk *chunk, void **copy)
+static int read_array(const pt_arrow_array *array, int bool8, pt_operand *a, pt_chunk *chunk,
+                      void **copy)
 {
     int64_t end, bytes;
     if (array->length < 0 || array->offset < 0 || array->n_buffers != 2 || !array->buffers ||
@@ -93,7 +119,7 @@ static int read_array(const pt_arrow_array *array, pt_operand *a, pt_chunk *chun
     chunk->data = array->buffers[1];
     *copy = NULL;
     if (array->length && a->is_bool) {
-        chunk->data = *copy = unpack_bools(array);
+        chunk->data = *copy = unpack_bools(array, bool8);
         return *copy ? 0 : -1;
     }
     if (array->length)
@@ -144,8 +170,9 @@ static int from_array(PyObject *object, pt_operand *a)
     if (!schema->release || !array->release) return used(a);
     if (is_table_of(object, schema)) return 0;
     pt_chunk chunk;
-    return read_schema(schema, a) || read_array(array, a, &chunk, &a->copy) ? -1
-                                                                            : one_dense(a, &chunk);
+    if (read_schema(schema, a) || read_array(array, is_bool8(schema), a, &chunk, &a->copy))
+        return -1;
+    return one_dense(a, &chunk);
 }
 
 /* ---- a stream ---- */
@@ -156,6 +183,7 @@ typedef struct {
     pt_chunk *chunks;
     void **copies; /* of booleans, else NULL */
     int64_t count, capacity;
+    int bool8;
 } parts;
 
 static void release_parts(pt_operand *a)
@@ -206,7 +234,8 @@ static int read_parts(pt_operand *a, parts *p, pt_arrow_stream *stream)
         if (stream->get_next(stream, array)) return failed(a, stream);
         if (!array->release) return 0; /* the end of the stream */
         p->copies[p->count++] = NULL;
-        if (read_array(array, a, &p->chunks[p->count - 1], &p->copies[p->count - 1])) return -1;
+        if (read_array(array, p->bool8, a, &p->chunks[p->count - 1], &p->copies[p->count - 1]))
+            return -1;
     }
 }
 
@@ -230,6 +259,7 @@ static int from_stream(PyObject *object, pt_operand *a)
     memset(&schema, 0, sizeof schema);
     if (stream->get_schema(stream, &schema)) return failed(a, stream);
     const int other = is_table_of(object, &schema), bad = other || read_schema(&schema, a);
+    p->bool8 = is_bool8(&schema);
     if (schema.release) schema.release(&schema);
     if (other) return 0;
     if (bad || read_parts(a, p, stream)) return -1;

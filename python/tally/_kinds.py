@@ -121,6 +121,10 @@ def _from_list(values, name):
     """Lists of Python's numbers without NumPy, so that it does not matter whether it is there; others with it."""
     kinds, shape, flat = set(map(type, values)), (len(values),), values
     if not kinds <= _NUMBERS:
+        try:
+            values = _with_masks(values)
+        except ImportError:  # without NumPy they are refused below
+            pass
         shape, flat = _flatten(values, name)
         kinds = set(map(type, flat))
     if kinds <= _NUMBERS:
@@ -131,19 +135,37 @@ def _from_list(values, name):
         other = next(kind for kind in map(type, flat) if kind not in _NUMBERS)
         raise TypeError(f"{name} has elements of type {other.__name__}: must be numbers") from None
     if any(isinstance(value, numpy.ma.MaskedArray) for value in flat):
-        return numpy.ma.array(values)  # with their masks
+        return numpy.ma.concatenate([numpy.ma.ravel(value) for value in flat]).reshape(shape)
     found = numpy.asarray(values)
     if found.dtype.kind in "fO" and all(issubclass(kind, (int, numpy.integer)) for kind in kinds):
         return _plain(list(map(_python, flat)), shape, name, {int})  # NumPy makes floats of int64 and uint64 together
     return found
 
 
+_ROWS = (list, tuple, range)
+
+
+def _with_masks(values):
+    """Lists in lists, where each object that NumPy converts is an array, perhaps with a mask."""
+    numpy = sys.modules.get("numpy")
+    known = (numpy.ndarray, numpy.generic) if numpy else ()
+
+    def how(kind):
+        if issubclass(kind, _ROWS):
+            return _with_masks
+        return _numpy if hasattr(kind, "__array__") and not issubclass(kind, known) else None
+
+    hows = {kind: how(kind) for kind in set(map(type, values))}
+    if not any(hows.values()):
+        return values
+    return [convert(value) if (convert := hows[type(value)]) else value for value in values]
+
+
 def _flatten(values, name):
     """The shape of lists in lists, and what is in them, one after the other."""
-    rows = (list, tuple, range)
-    if not any(issubclass(kind, rows) for kind in set(map(type, values))):
+    if not any(hasattr(kind, "__len__") for kind in set(map(type, values))):
         return (len(values),), list(values)
-    parts = [_flatten(v, name) if isinstance(v, rows) else (tuple(getattr(v, "shape", ())), [v]) for v in values]
+    parts = [_flatten(v, name) if isinstance(v, _ROWS) else (tuple(getattr(v, "shape", ())), [v]) for v in values]
     for at, (shape, _) in enumerate(parts):
         if shape != parts[0][0]:
             raise ValueError(
@@ -187,12 +209,14 @@ def _from_pandas(object, name):
         return values, kind
     if not hasattr(object, "dtype"):  # a Timestamp, NA
         raise TypeError(f"{name} is of type {type(object).__name__}: must be an array")
+    if str(object.dtype).startswith("extension<arrow.bool8>"):  # bytes, of which all but 0 are True
+        values = type(values)(values.__arrow_array__().cast("bool"))
     missing = getattr(values, "isna", None)
     if missing is not None and (mask := numpy.asarray(missing())).any():  # pandas.NA, of Int64 and its like
-        plain = getattr(object.dtype, "numpy_dtype", None)
+        plain = getattr(values.dtype, "numpy_dtype", None)
         if plain is None or plain.kind not in "biuf":
             raise TypeError(f"{name} has missing values of type {object.dtype}: must be integers or floats")
-        return numpy.ma.masked_array(values.to_numpy(plain, na_value=0), mask), kind
+        return numpy.ma.masked_array(values.to_numpy(plain, na_value=plain.type(0).item()), mask), kind
     return values.to_numpy(), kind
 
 

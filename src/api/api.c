@@ -22,11 +22,11 @@ enum { DEVICES = sizeof devices / sizeof *devices };
 tally_status tally_device(int index, tally_device_info *info)
 {
     if (!info) return tl_invalid(NULL, "info is NULL");
-    int at = index;
-    for (int d = 0; d < DEVICES && at >= 0; d++)
+    int count = 0;
+    for (int d = 0; d < DEVICES; d++)
         for (int i = 0; devices[d]->describe(i, info); i++)
-            if (at-- == 0) return TALLY_OK;
-    return tl_invalid(NULL, "device index is %d: there are fewer", index);
+            if (count++ == index) return TALLY_OK;
+    return tl_invalid(NULL, "device index is %d: must be 0..%d", index, count - 1);
 }
 
 /* ---- context ---- */
@@ -89,9 +89,9 @@ static tally_status no_device(tally *ctx, const char *what, const char *device)
     size_t used = strlen(choices);
     for (int d = 0; d < DEVICES && used < sizeof choices; d++) {
         const char *const kind = devices[d]->name;
-        used += (size_t)snprintf(choices + used, sizeof choices - used, ", %s", kind);
         for (int i = 0; devices[d]->describe(i, &info) && used < sizeof choices; i++)
-            used += (size_t)snprintf(choices + used, sizeof choices - used, ", %s:%d", kind, i);
+            used += (size_t)snprintf(choices + used, sizeof choices - used, "%s%s, %s:%d",
+                                     i ? "" : ", ", i ? "" : kind, kind, i);
     }
 
     const int length = (int)strcspn(device, ",");

@@ -152,16 +152,18 @@ static tally_status check_user(tally *ctx, const char *op, const tl_user *user, 
                           user->facts.kinds, user->where, tally_dtype_name(dtype));
 }
 
+enum { F64, EXACT, CHECKED, PARAMETER, SUFFIXES };
+
 /* What the suffixes of an operator's name say. */
 typedef struct {
-    tally_dtype acc;           /* TALLY_F64, or 0 */
-    int exact, checked, given; /* given: the parameter is */
-    double value;
+    int has[SUFFIXES];
+    double value; /* of the parameter */
 } suffixes;
 
 static tally_status read_suffixes(tally *ctx, const char *op, const operator_row *row, int is_user,
                                   tally_dtype dtype, suffixes *s)
 {
+    static const char *const words[] = {"f64", "exact", "checked"};
     char name[64];
     const size_t length = strcspn(op, ":");
 
@@ -173,13 +175,9 @@ static tally_status read_suffixes(tally *ctx, const char *op, const operator_row
         name[part] = 0;
         at += part;
 
-        if (!strcmp(name, "f64")) {
-            s->acc = TALLY_F64;
-        } else if (!strcmp(name, "exact") && !is_user) {
-            s->exact = 1;
-        } else if (!strcmp(name, "checked") && !is_user) {
-            s->checked = 1;
-        } else if (!*row->param) {
+        int k = 0; /* a user's operator has only :f64 */
+        while (k < PARAMETER && ((k && is_user) || strcmp(name, words[k]))) k++;
+        if (k == PARAMETER && !*row->param) {
             const int wide = tl_find_scalar(row->file, dtype, TALLY_F64) != NULL,
                       sums = tl_exact_find(row->name, length, dtype, 0, NULL, NULL) != NULL;
             return tl_invalid(ctx, "op is '%.60s': '%s' takes no parameter, and '%s' was given%s",
@@ -187,12 +185,13 @@ static tally_status read_suffixes(tally *ctx, const char *op, const operator_row
                               sums   ? "; its suffixes are :f64 and :exact"
                               : wide ? "; its only suffix is :f64"
                                      : "");
-        } else if (s->given++) {
-            return tl_invalid(ctx, "op is '%.60s': %s is given twice", op, row->param);
-        } else if (!parse_parameter(row, name, &s->value)) {
+        }
+        if (s->has[k]++)
+            return tl_invalid(ctx, "op is '%.60s': %s is given twice", op,
+                              k == PARAMETER ? row->param : name);
+        if (k == PARAMETER && !parse_parameter(row, name, &s->value))
             return tl_invalid(ctx, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)",
                               op, name, row->param, row->name, row->param);
-        }
     }
     return TALLY_OK;
 }
@@ -225,20 +224,23 @@ static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resol
     if (isnan(s.value))
         return tl_invalid(ctx, "op is '%.60s': %s needs its parameter, as in %s:%s=0.5", op,
                           row->name, row->name, row->param);
-    if (s.value < row->low || s.value > row->high)
-        return tl_invalid(ctx, "op is '%.60s': %s is %g, must be %g..%g", op, row->param, s.value,
-                          row->low, row->high);
+    const int is_flag = !user && !strcmp(row->param, "sample"); /* of skew and kurt */
+    if (s.value < row->low || s.value > row->high || (is_flag && s.value != (int)s.value))
+        return tl_invalid(ctx, "op is '%.60s': %s is %g, must be %g%s%g", op, row->param, s.value,
+                          row->low, is_flag ? " or " : "..", row->high);
     r->par = (tl_par){.value = s.value};
-    if (s.checked && (s.exact || s.acc || tl_dtype_kind(dtype) == 'F' || strcmp(row->file, "sum")))
+    const tally_dtype acc = s.has[F64] ? TALLY_F64 : 0;
+    if (s.has[CHECKED] &&
+        (s.has[EXACT] || acc || tl_dtype_kind(dtype) == 'F' || strcmp(row->file, "sum")))
         return tl_unsupported(
             ctx, "op is '%.60s' of %s: the suffix :checked is for sums of integers, alone", op,
             tally_dtype_name(dtype));
-    if (s.exact) return resolve_exact(ctx, op, length, dtype, s.acc, &r->scalar);
+    if (s.has[EXACT]) return resolve_exact(ctx, op, length, dtype, acc, &r->scalar);
 
     if (user)
-        status = tl_user_resolve(ctx, user, dtype, s.acc, &r->scalar);
+        status = tl_user_resolve(ctx, user, dtype, acc, &r->scalar);
     else
-        r->scalar = compiled_for(row, dtype, s.acc);
+        r->scalar = compiled_for(row, dtype, acc);
 
     if (status) return status;
     if (!r->scalar)

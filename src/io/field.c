@@ -153,26 +153,22 @@ char tl_grouped(const char *s, const char *e)
     return p == e ? between : 0;
 }
 
-enum { LONGEST = 400 }; /* more characters than any number needs */
-
 /* Reads a number whose digits are in groups of three. */
 static int parse_grouped(tally_dtype dtype, const char *s, const char *e, char thousands,
                          void *value)
 {
     assert(thousands);
-    char digits[LONGEST];
+    char digits[TL_NUMBER_MOST];
     size_t n = 0;
-    if (e - s > LONGEST || tl_grouped(s, e) != thousands) return TL_CELL_BAD;
+    if (e - s > TL_NUMBER_MOST || tl_grouped(s, e) != thousands) return TL_CELL_BAD;
     for (; s < e; s++)
         if (*s != thousands) digits[n++] = *s;
     return tl_parse_cell(dtype, digits, digits + n, value);
 }
 
-/* Exchanges the point and the character before a fraction. Returns the length, or -1 if there are
- * more characters than any number needs. */
-static int64_t with_point(const char *s, const char *e, char decimal, char *out)
+int64_t tl_with_point(const char *s, const char *e, char decimal, char *out)
 {
-    if (e - s > LONGEST) return -1;
+    if (e - s > TL_NUMBER_MOST) return 0;
     for (const char *p = s; p < e; p++) *out++ = *p == decimal ? '.' : *p == '.' ? decimal : *p;
     return e - s;
 }
@@ -181,12 +177,11 @@ int tl_cell(tally_dtype dtype, const char *s, const char *e, const tl_layout *l,
 {
     assert(s <= e);
     static const char nan_word[] = "nan";
-    char text[LONGEST], thousands = l->thousands;
+    char text[TL_NUMBER_MOST], thousands = l->thousands;
     const char *from = s, *to = e;
     if (l->decimal) {
-        const int64_t n = with_point(s, e, l->decimal, text);
         from = text;
-        to = text + (n < 0 ? 0 : n);
+        to = text + tl_with_point(s, e, l->decimal, text);
         if (thousands == '.') thousands = l->decimal;
     }
     int why = tl_parse_cell(dtype, from, to, value);

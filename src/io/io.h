@@ -225,7 +225,8 @@ enum {
     TL_CELL_DIGITS, /* more digits after the point than a tick has */
     TL_CELL_FRAME,
     TL_CELL_FALLS,
-    TL_CELL_SIGN /* one number is below 0, another above 2^63 - 1 */
+    TL_CELL_SIGN, /* one number is below 0, another above 2^63 - 1 */
+    TL_CELL_PART  /* a part of a date is wanted, and this is a number */
 };
 
 int tl_time_parse(const char *s, const char *e, tl_time *t);
@@ -285,6 +286,7 @@ typedef struct tl_chunk {
     const char *frame_at, *frame_end; /* the first time */
     const char *numbers;              /* keys that are parts of dates: tl_time_numbers */
     int utc;
+    char decimal;
     int64_t count, given, skipped, comments;
     const char *bad, *bad_end; /* the first bad cell, or NULL */
     int why;                   /* why it is bad: TL_CELL_ */
@@ -296,6 +298,11 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype);
 /* field.c: reads one cell as a value. Like tl_parse_cell, but also reads words for missing values
  * (empty, NA, null in any case), which are NaN or TL_CELL_EMPTY. l: has thousands and decimal. */
 int tl_cell(tally_dtype dtype, const char *s, const char *e, const tl_layout *l, void *value);
+
+/* Exchanges the point and the character before a fraction. Returns the length of `out`; 0 if there
+ * are more characters than any number needs. */
+enum { TL_NUMBER_MOST = 400 };
+int64_t tl_with_point(const char *s, const char *e, char decimal, char *out);
 
 /* If a word is a number with digits in groups of three, the character between the groups; else
  * 0. */

@@ -147,7 +147,8 @@ static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
         [TL_CELL_FALLS - TL_CELL_TIME] =
             "the time '$1' is before $2, the last one$3 above: times must not fall",
         "the time '$1' does not go with $2 above: times must all be in -2^63 .. 2^63 - 1, or "
-        "all in 0 .. 2^64 - 1"};
+        "all in 0 .. 2^64 - 1",
+        "'$1' is a number: a part such as .day needs a time (2024-05-01T13:30:00.5Z)"};
     const char *const ask = bad->first ? say_header : "", *const group =
                                                               l->keys ? " of its group" : "";
 

@@ -279,6 +279,7 @@ static void cut(tl_text *t)
                                   .has_quote = quote,
                                   .numbers = t->buf + t->capacity + TL_PAD,
                                   .utc = l->utc,
+                                  .decimal = l->decimal,
                                   .skip_bad = t->skip_bad,
                                   .mid_line = i == 0 && t->mid_line,
                                   .in_comment = i == 0 && t->in_comment};

@@ -207,7 +207,10 @@ void tl_time_frame(int frame, char *out, size_t capacity)
 static int take(tl_chunk *c, const char *s, const char *e, tl_time *t)
 {
     assert(s <= e);
-    const int why = tl_time_parse(s, e, t);
+    char text[TL_NUMBER_MOST];
+    const int why = c->decimal
+                        ? tl_time_parse(text, text + tl_with_point(s, e, c->decimal, text), t)
+                        : tl_time_parse(s, e, t);
     if (why) return why;
     if (c->utc && t->frame > ZONED / 2) t->frame = ZONED;
     if (!c->frame) {
@@ -261,7 +264,7 @@ int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *k
 {
     tl_time t;
     int why = take(c, s, e, &t);
-    if (!why && t.frame == NUMBERS) why = TL_CELL_TIME;
+    if (!why && t.frame == NUMBERS) why = TL_CELL_PART;
     if (why) return why;
     const date d = date_of(t.value, t.frame);
     const int values[] = {d.year, 10000 + d.month % 12 / 3, d.month,

@@ -321,8 +321,8 @@ int64_t tally_fragment_ranges(const tally_fragment *f, int64_t first, int64_t co
 
 void tally_fragment_about(const tally_fragment *f, tally_fragment_info *info)
 {
-    *info = (tally_fragment_info){0};
-    if (!f) return;
+    if (info) *info = (tally_fragment_info){0};
+    if (!f || !info) return;
     info->op = f->op;
     info->dtype = f->dtype;
     info->ranges = f->slabs.count;

@@ -324,7 +324,8 @@ static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
 static tally_status read_header(tally *ctx, const unsigned char *p, size_t bytes, header *h)
 {
     uint64_t sum;
-    if (!p || bytes < sizeof *h + sizeof sum)
+    if (!p && bytes) return tl_invalid(ctx, "buffer is NULL: must point to %zu bytes", bytes);
+    if (bytes < sizeof *h + sizeof sum)
         return tl_bad_data(ctx, "fragment: %zu bytes is too short", bytes);
     memcpy(h, p, sizeof *h);
     memcpy(&sum, p + bytes - sizeof sum, sizeof sum);
