@@ -57,7 +57,7 @@ else # PoCL
 fi
 plant keys gpu/kernel/prelude_gpu.h 's/^fn ord flip\(ord b\).*/fn ord flip(ord b) { return b; }/' 'operator minmax, dtype f32, n = [0-9]+ '
 plant payload op/last.h 's/r\.x = x;/r.x = is_nan(x) ? elem_missing : x;/' 'operator last, dtype f32, n = [0-9]+ '
-[[ $device != opencl:* ]] || plant schedule gpu/opencl/prelude_opencl.h 's:return (\(i64\)get_group_id\(0\)) \* WARPS_IN_GROUP \+ .*:return \1 / 2 * 2;:' \
+[[ $device != opencl:* ]] || plant schedule gpu/opencl/prelude_opencl.h 's:(warp_index\(\) \{ return .*\));:\1 / 2 * 2;:' \
     'operator sum, dtype f32, n = [0-9]+ \(scan'
 
 sum "$device,probe=off" "TALLY_KERNELS=$PWD/kernels"
