@@ -109,11 +109,10 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
 {
     assert(acc == 0 || acc == TALLY_F64);
     assert(tl_dtype_kind(dtype));
-    const int is_known = tl_exact_find(op, length, TALLY_F64, 0, NULL, NULL) != NULL;
     *scalar = tl_exact_find(op, length, dtype, acc, NULL, NULL);
     if (*scalar) return TALLY_OK;
 
-    if (!is_known)
+    if (!tl_exact_find(op, length, TALLY_F64, 0, NULL, NULL))
         return tl_unsupported(ctx,
                               "op is '%.60s': the suffix :exact is for sum, mean, dot, wmean, "
                               "sumsq, norm, var, std, cov, corr, slope and their nan forms",
