@@ -142,7 +142,8 @@ def test_variables_with_masks():
     assert keys.tolist() == [1.0, 4.0] and values.tolist() == [8.0, 32.0]
     with pytest.raises(ValueError, match="left out"):
         tally.digest(x)
-    assert tally.sum([x, x]) == 10.0 == tally.sum([[x], [x]]) and tally.count([x, [1.0, 2.0, 3.0]], axis=1).tolist() == [2, 3]
+    assert tally.sum([x, x]) == 10.0 == tally.sum([[x], [x]])
+    assert tally.count([x, [1.0, 2.0, 3.0]], axis=1).tolist() == [2, 3]
     assert tally.sum(([1.0, 2.0, 3.0], x), axis=0).tolist() == [2.0, 2.0, 7.0]
 
 

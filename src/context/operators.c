@@ -109,11 +109,10 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
 {
     assert(acc == 0 || acc == TALLY_F64);
     assert(tl_dtype_kind(dtype));
-    const int is_known = tl_exact_find(op, length, TALLY_F64, 0, NULL, NULL) != NULL;
     *scalar = tl_exact_find(op, length, dtype, acc, NULL, NULL);
     if (*scalar) return TALLY_OK;
 
-    if (!is_known)
+    if (!tl_exact_find(op, length, TALLY_F64, 0, NULL, NULL))
         return tl_unsupported(ctx,
                               "op is '%.60s': the suffix :exact is for sum, mean, dot, wmean, "
                               "sumsq, norm, var, std, cov, corr, slope and their nan forms",
@@ -152,12 +151,12 @@ static tally_status check_user(tally *ctx, const char *op, const tl_user *user, 
                           user->facts.kinds, user->where, tally_dtype_name(dtype));
 }
 
-enum { F64, EXACT, CHECKED, WORDS };
+enum { F64, EXACT, CHECKED, PARAMETER, SUFFIXES };
 
 /* What the suffixes of an operator's name say. */
 typedef struct {
-    int has[WORDS], given; /* given: the parameter is */
-    double value;
+    int has[SUFFIXES];
+    double value; /* of the parameter */
 } suffixes;
 
 static tally_status read_suffixes(tally *ctx, const char *op, const operator_row *row, int is_user,
@@ -175,12 +174,9 @@ static tally_status read_suffixes(tally *ctx, const char *op, const operator_row
         name[part] = 0;
         at += part;
 
-        int word = 0; /* a user's operator has only :f64 */
-        while (word < WORDS && ((word && is_user) || strcmp(name, words[word]))) word++;
-        if (word < WORDS) {
-            if (s->has[word]++)
-                return tl_invalid(ctx, "op is '%.60s': the suffix :%s is given twice", op, name);
-        } else if (!*row->param) {
+        int k = 0; /* a user's operator has only :f64 */
+        while (k < PARAMETER && ((k && is_user) || strcmp(name, words[k]))) k++;
+        if (k == PARAMETER && !*row->param) {
             const int wide = tl_find_scalar(row->file, dtype, TALLY_F64) != NULL,
                       sums = tl_exact_find(row->name, length, dtype, 0, NULL, NULL) != NULL;
             return tl_invalid(ctx, "op is '%.60s': '%s' takes no parameter, and '%s' was given%s",
@@ -188,12 +184,13 @@ static tally_status read_suffixes(tally *ctx, const char *op, const operator_row
                               sums   ? "; its suffixes are :f64 and :exact"
                               : wide ? "; its only suffix is :f64"
                                      : "");
-        } else if (s->given++) {
-            return tl_invalid(ctx, "op is '%.60s': %s is given twice", op, row->param);
-        } else if (!parse_parameter(row, name, &s->value)) {
+        }
+        if (s->has[k]++)
+            return tl_invalid(ctx, "op is '%.60s': %s is given twice", op,
+                              k == PARAMETER ? row->param : name);
+        if (k == PARAMETER && !parse_parameter(row, name, &s->value))
             return tl_invalid(ctx, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)",
                               op, name, row->param, row->name, row->param);
-        }
     }
     return TALLY_OK;
 }

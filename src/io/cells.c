@@ -226,28 +226,18 @@ TL_FORCE_INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally
     return why;
 }
 
-/* The number of delimiters from t->q to the line's end. Each byte of a block has a counter; of the
- * 15 blocks of a sum they fit a byte together. The last block may end after the line, in bytes that
- * are readable (TL_PAD). */
+/* The number of delimiters from t->q to the line's end. Compilers make a vector of the bytes of a
+ * block. Of the last one, those after the end are readable (TL_PAD) and not counted. */
 TL_FORCE_INLINE int64_t delimiters_after(const line *t)
 {
-    enum { BLOCK = 16, BLOCKS = 15 };
-    typedef uint8_t block __attribute__((vector_size(BLOCK)));
-    const block wanted = (uint8_t)t->l->delimiter - (block){0},
-                place = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    enum { BLOCK = 32 };
+    const char d = t->l->delimiter;
     int64_t found = 0;
-
-    for (const char *p = t->q; p < t->stop;) {
-        block text, count = {0};
-        for (int i = 0; i < BLOCKS && p < t->stop; i++, p += BLOCK) {
-            memcpy(&text, p, BLOCK);
-            const int64_t rest = t->stop - p;
-            const block hit = (block)(text == wanted);
-            count -= rest < BLOCK ? hit & (block)(place < (uint8_t)rest) : hit;
-        }
-        uint64_t half[2];
-        memcpy(half, &count, BLOCK);
-        found += (int64_t)((half[0] + half[1]) * 0x0101010101010101ull >> 56);
+    for (const char *p = t->q; p < t->stop; p += BLOCK) {
+        const uint8_t left = t->stop - p < BLOCK ? (uint8_t)(t->stop - p) : BLOCK;
+        uint8_t here = 0;
+        for (uint8_t i = 0; i < BLOCK; i++) here += (p[i] == d) & (i < left);
+        found += here;
     }
     return found;
 }

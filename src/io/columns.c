@@ -146,10 +146,7 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
         lo = hi = place;
         if (lo && p < e && *p == '-') {
             c->l->table |= !c->key;
-            if (++p == e)
-                hi = c->width;
-            else
-                hi = number(&p, e);
+            hi = ++p == e ? c->width : number(&p, e);
         }
 
         if (p < e || lo < 1 || hi < lo || hi > c->width) {
@@ -171,21 +168,15 @@ static tally_status read_column_list(struct choice *c, const char *text)
     const size_t length = strlen(text);
     size_t capacity = length;
 
-    for (int64_t i = 0; i < c->r[0].n; i++)
-        if ((size_t)(c->r[0].f[i].e - c->r[0].f[i].s) > capacity)
-            capacity = (size_t)(c->r[0].f[i].e - c->r[0].f[i].s);
+    for (const tl_field_text *x = c->r[0].f; x < c->r[0].f + c->r[0].n; x++)
+        if ((size_t)(x->e - x->s) > capacity) capacity = (size_t)(x->e - x->s);
     char *const space = malloc(2 * (capacity + 1)), *const plain = space + capacity + 1;
     if (!space) return tl_no_memory(c->f->ctx, 2 * (capacity + 1), "the columns");
-    tally_status status = TALLY_OK;
-    if (named_from(c, 0, text, text + length, space) >= 0) { /* one name that contains commas */
-        status = read_item(c, text, text + length, space);
-        free(space);
-        return status;
-    }
-
+    const int is_name = named_from(c, 0, text, text + length, space) >= 0; /* it has commas */
+    tally_status status = is_name ? read_item(c, text, text + length, space) : TALLY_OK;
     static const tl_layout list = {.delimiter = ',', .quotes = 1};
     const char *const end = text + length, *p = text, *s, *e;
-    for (int more = 1; more && !status; p++) {
+    for (int more = !is_name; more && !status; p++) {
         const char *const from = p;
         p = tl_field(p, end, &list, &s, &e);
         more = p < end;

@@ -166,13 +166,6 @@ static int parse_grouped(tally_dtype dtype, const char *s, const char *e, char t
     return tl_parse_cell(dtype, digits, digits + n, value);
 }
 
-int64_t tl_with_point(const char *s, const char *e, char decimal, char *out)
-{
-    if (e - s > TL_NUMBER_MOST) return 0;
-    for (const char *p = s; p < e; p++) *out++ = *p == decimal ? '.' : *p == '.' ? decimal : *p;
-    return e - s;
-}
-
 int tl_cell(tally_dtype dtype, const char *s, const char *e, const tl_layout *l, void *value)
 {
     assert(s <= e);

@@ -299,10 +299,14 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype);
  * (empty, NA, null in any case), which are NaN or TL_CELL_EMPTY. l: has thousands and decimal. */
 int tl_cell(tally_dtype dtype, const char *s, const char *e, const tl_layout *l, void *value);
 
-/* Exchanges the point and the character before a fraction. Returns the length of `out`; 0 if there
- * are more characters than any number needs. */
+/* Exchanges the point and `decimal`. Returns the length of `out`; 0 if no number is as long. */
 enum { TL_NUMBER_MOST = 400 };
-int64_t tl_with_point(const char *s, const char *e, char decimal, char *out);
+static inline int64_t tl_with_point(const char *s, const char *e, char decimal, char *out)
+{
+    if (e - s > TL_NUMBER_MOST) return 0;
+    for (const char *p = s; p < e; p++) *out++ = *p == decimal ? '.' : *p == '.' ? decimal : *p;
+    return e - s;
+}
 
 /* If a word is a number with digits in groups of three, the character between the groups; else
  * 0. */

@@ -149,8 +149,8 @@ static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
         "the time '$1' does not go with $2 above: times must all be in -2^63 .. 2^63 - 1, or "
         "all in 0 .. 2^64 - 1",
         "'$1' is a number: a part such as .day needs a time (2024-05-01T13:30:00.5Z)"};
-    const char *const ask = bad->first ? say_header : "", *const group =
-                                                              l->keys ? " of its group" : "";
+    const char *more = bad->first ? say_header : "";
+    if (bad->why != TL_CELL_TIME) more = l->keys ? " of its group" : "";
 
     if (bad->why == TL_CELL_FRAME)
         other_frame(out, bad);
@@ -158,7 +158,7 @@ static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
         snprintf(out, SENTENCE, "empty cell: the line has no time");
     else
         fill(out, sentences[bad->why - TL_CELL_TIME],
-             (const char *[]){bad->text, bad->other, bad->why == TL_CELL_TIME ? ask : group});
+             (const char *[]){bad->text, bad->other, more});
 }
 
 /* The sentence for a number, or for the line. In the table: 1 the cell, 2 the dtype, 3 and 6

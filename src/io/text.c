@@ -273,7 +273,7 @@ static void cut(tl_text *t)
     t->end = cuts[k];
     const int quote = l->quotes && memchr(t->buf, '"', t->end) != NULL;
 
-    for (int i = 0; i < k; i++) {
+    for (int i = 0; i < k; i++)
         t->chunks[i] = (tl_chunk){.start = t->buf + cuts[i],
                                   .end = t->buf + cuts[i + 1],
                                   .has_quote = quote,
@@ -283,7 +283,6 @@ static void cut(tl_text *t)
                                   .skip_bad = t->skip_bad,
                                   .mid_line = i == 0 && t->mid_line,
                                   .in_comment = i == 0 && t->in_comment};
-    }
 
     t->chunks_n = k;
 }
@@ -306,7 +305,7 @@ static void note(tl_text *t, const tl_chunk *c, int first)
 
     /* cut the text between UTF-8 characters */
     while (p < c->bad_end && n && ((unsigned char)*p & 0xc0) == 0x80) p = c->bad + --n;
-    memcpy(bad->text + n, p < c->bad_end ? "..." : "", p < c->bad_end ? 4 : 1);
+    strcpy(bad->text + n, p < c->bad_end ? "..." : "");
     bad->other_line = t->order.line;
     if (bad->why == TL_CELL_FRAME) tl_time_frame(t->order.frame, bad->other, sizeof bad->other);
 }

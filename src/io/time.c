@@ -208,9 +208,9 @@ static int take(tl_chunk *c, const char *s, const char *e, tl_time *t)
 {
     assert(s <= e);
     char text[TL_NUMBER_MOST];
-    const int why = c->decimal
-                        ? tl_time_parse(text, text + tl_with_point(s, e, c->decimal, text), t)
-                        : tl_time_parse(s, e, t);
+    const char *from = s, *to = e;
+    if (c->decimal) from = text, to = text + tl_with_point(s, e, c->decimal, text);
+    const int why = tl_time_parse(from, to, t);
     if (why) return why;
     if (c->utc && t->frame > ZONED / 2) t->frame = ZONED;
     if (!c->frame) {

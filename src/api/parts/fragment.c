@@ -323,10 +323,8 @@ void tally_fragment_about(const tally_fragment *f, tally_fragment_info *info)
 {
     if (info) *info = (tally_fragment_info){0};
     if (!f || !info) return;
-    info->op = f->op;
-    info->dtype = f->dtype;
-    info->ranges = f->slabs.count;
-    info->rows = f->rows;
+    *info = (tally_fragment_info){
+        .op = f->op, .dtype = f->dtype, .ranges = f->slabs.count, .rows = f->rows};
     for (int64_t i = 0; i < f->slabs.count; i++) {
         info->elements += f->slabs.slab[i]->end - f->slabs.slab[i]->start;
         info->nodes += f->slabs.slab[i]->count;
