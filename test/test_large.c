@@ -275,16 +275,30 @@ static void columns(tally *ctx, const check_operator *o)
  * each continues where others were. */
 static void again(void)
 {
+    static const struct {
+        const char *op;
+        int pairs, valid;
+    } calls[] = {{"sum", 0, 0}, {"dot", 1, 0}, {"mean", 0, 1}, {"dot", 1, 1}};
+    static unsigned char bits[N / 4];
     const int64_t n = N * 2;
     tally *ctx = check_open(9, check_isa(0));
     check_fill(x, TALLY_F32, n, TL_DATA_PLAIN);
-    const tally_view in = tally_flat(x, TALLY_F32, n), out = tally_flat(got, TALLY_F32, n),
-                     law = tally_flat(want, TALLY_F32, n);
-    check_ok(one, tally_scan(one, "sum", &in, &law, NULL), "sum");
-    for (int k = 0; k < (check_quick ? 20 : 200); k++) {
-        memset(got, 0x5a, N * 8);
-        check_ok(ctx, tally_scan(ctx, "sum", &in, &out, NULL), "sum");
-        check_same(got, want, n, 4, "scan number %d on 9 threads", k);
+    check_fill(packed, TALLY_F32, n, TL_DATA_PLAIN);
+    for (int64_t i = 0; i < N / 4; i++) bits[i] = (unsigned char)check_random();
+
+    for (int i = 0; i < 4; i++) {
+        const char *op = calls[i].op;
+        const tally_view next = tally_flat(packed, TALLY_F32, n),
+                         out = tally_flat(got, TALLY_F32, n), law = tally_flat(want, TALLY_F32, n);
+        tally_view in = tally_flat(x, TALLY_F32, n);
+        if (calls[i].pairs) in.next = &next;
+        if (calls[i].valid) in.valid = bits;
+        check_ok(one, tally_scan(one, op, &in, &law, NULL), op);
+        for (int k = 0; k < (check_quick ? 20 : 100); k++) {
+            memset(got, 0x5a, N * 8);
+            check_ok(ctx, tally_scan(ctx, op, &in, &out, NULL), op);
+            check_same(got, want, n, 4, "%s: scan number %d on 9 threads", op, k);
+        }
     }
     tally_close(ctx);
 }

@@ -92,6 +92,11 @@ __attribute__((noinline)) void tl_push_strided(const tl_plan *plan, const void *
     _Alignas(64) char pack[PACK];
     const char *x = data;
     const int64_t bytes = element_bytes(plan), most = PACK / bytes;
+
+    if (stride == 1) { /* in place: bits and second inputs are found by the address */
+        slab_serial(plan, x, n, TL_CACHED, c);
+        return;
+    }
     for (int64_t at = 0, m; at < n; at += m) {
         m = n - at < most ? n - at : most;
         tl_copy_strided(pack, 1, x + at * stride * bytes, stride, m, bytes);
