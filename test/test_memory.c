@@ -2,7 +2,7 @@
  * Out of memory, at every place: for k = 1, 2, .. allocation number k of a scenario fails
  * (alone, and with all that follow). Every call must then return TALLY_NO_MEMORY with its
  * sentence or succeed with the right bits; nothing may be left allocated; the context must go on
- * working.
+ * working. A verb that failed wrote nothing, unless it is a window of neighbours.
  *
  * How: fault.h. Under a sanitizer the scenarios run once without failures, for its leak checker. */
 #include "check.h"
@@ -35,6 +35,19 @@ static void *reserve(int64_t bytes)
     return p;
 }
 
+/* The same for a call that must have left `bytes` bytes of results as they were. */
+enum { UNWRITTEN = 0xa5 };
+static tally_status note_unwritten(tally_status status, const void *p, int64_t bytes)
+{
+    const unsigned char *const at = p;
+    int64_t i = 0;
+    if (!note(ctx, status)) return status;
+    while (i < bytes && at[i] == UNWRITTEN) i++;
+    check(i == bytes, "%lld of %lld bytes of results are unwritten", (long long)i,
+          (long long)bytes);
+    return status;
+}
+
 static tally_status s_open(void)
 {
     tally *c;
@@ -45,7 +58,8 @@ static tally_status s_open(void)
 
 static tally_status reduce(const char *op, tally_view in)
 {
-    return note(ctx, tally_reduce(ctx, op, &in, reserve(in.rows * 16)));
+    void *const to = reserve(in.rows * 16);
+    return note_unwritten(tally_reduce(ctx, op, &in, to), to, in.rows * 16);
 }
 
 static tally_status s_reduce(void)
@@ -61,6 +75,13 @@ static tally_status s_reduce(void)
     return status;
 }
 
+/* The places from the first element to the last. */
+static int64_t extent(const tally_view *v)
+{
+    if (v->offsets) return v->offsets[v->rows];
+    return (v->rows - 1) * v->row_stride + (v->n - 1) * v->stride + 1;
+}
+
 static tally_status scan(const char *op, tally_view in, int exclusive, int reverse)
 {
     tally_operator_info info;
@@ -68,9 +89,20 @@ static tally_status scan(const char *op, tally_view in, int exclusive, int rever
     tally_view to = in;
     tally_operator(NULL, op, in.dtype, &info);
     to.dtype = info.output;
-    to.data = reserve((in.offsets ? in.offsets[in.rows] : in.rows * in.n) *
-                      (int64_t)tally_dtype_size(info.output) * info.lanes);
-    return note(ctx, tally_scan(ctx, op, &in, &to, &o));
+    const int64_t bytes = extent(&in) * (int64_t)tally_dtype_size(info.output) * info.lanes;
+    to.data = reserve(bytes);
+    return note_unwritten(tally_scan(ctx, op, &in, &to, &o), to.data, bytes);
+}
+
+/* Scans in place: sequences with strides, of which the last one needs most memory. */
+static tally_status s_in_place(void)
+{
+    static const int64_t offsets[] = {0, 10, 5000, 18000, 30721};
+    tally_view v = {reserve(N * 4), TALLY_F32, 4, 0, 0, 2, offsets};
+    memcpy(v.data, x, N * 4);
+    tally_status status = note(ctx, tally_scan(ctx, "sum", &v, &v, NULL));
+    if (status) check_same(v.data, x, N, 4, "after a scan in place that failed");
+    return status;
 }
 
 static tally_status s_scan(void)
@@ -93,8 +125,10 @@ static tally_status window(const char *op, tally_view in, int64_t before, int64_
     tally_view to = in;
     tally_operator(NULL, op, in.dtype, &info);
     to.dtype = info.output;
-    to.data = reserve(in.rows * in.n * (int64_t)tally_dtype_size(info.output));
-    return note(ctx, tally_window(ctx, op, &in, &to, &o));
+    const int64_t bytes = extent(&in) * (int64_t)tally_dtype_size(info.output);
+    to.data = reserve(bytes);
+    tally_status status = tally_window(ctx, op, &in, &to, &o);
+    return before < 0 || after < 0 ? note_unwritten(status, to.data, bytes) : note(ctx, status);
 }
 
 static tally_status s_window(void)
@@ -328,6 +362,8 @@ static tally_status s_keys(void)
 {
     enum { ROWS = 50000 };
     static int32_t codes[ROWS];
+    static unsigned char valid[ROWS / 8 + 1];
+    for (size_t i = 0; i < sizeof valid; i++) valid[i] = (unsigned char)(0x5b * (i + 1));
     for (int i = 0; i < ROWS; i++) codes[i] = i * 7 % 100;
     int64_t *order = reserve(ROWS * 8), *offsets = reserve(101 * 8), runs;
     const tally_view keys = tally_flat(codes, TALLY_I32, ROWS), in = tally_flat(x, TALLY_F32, ROWS);
@@ -335,8 +371,17 @@ static tally_status s_keys(void)
     tally_view out_ = tally_flat(reserve(ROWS * 4), TALLY_F32, ROWS);
     if (!status) status = note(ctx, tally_take(ctx, &in, order, ROWS, &out_));
     if (!status) status = note(ctx, tally_runs(ctx, &keys, NULL, &runs));
+    tally_view some = in;
+    some.valid = valid;
+    out_.valid = reserve(sizeof valid);
+    out_.data = reserve(ROWS * 4);
     if (!status)
-        status = window("sum", (tally_view){x, TALLY_F32, 2, 3000, 9000, 3, NULL}, -1, 5, 0);
+        status = note_unwritten(tally_scan_by(ctx, "sum", &some, &keys, 3000, &out_, NULL),
+                                out_.valid, out + results - (unsigned char *)out_.valid);
+    if (!status)
+        status = window("sum", (tally_view){x, TALLY_F32, 3, 3000, 9000, 3, NULL}, -1, 5, 0);
+    if (!status)
+        status = window("nansum", (tally_view){x, TALLY_F32, 3, 3000, 9000, 3, NULL}, -1, 5, 2);
     if (!status) status = window("nanmax", tally_flat(x, TALLY_F32, 3000), 9, -2, 2);
     return status;
 }
@@ -403,16 +448,16 @@ static tally_status s_times(void)
 static const struct {
     const char *name;
     tally_status (*run)(void);
-} scenarios[] = {{"open", s_open},     {"reduce", s_reduce}, {"scan", s_scan},
-                 {"window", s_window}, {"stream", s_stream}, {"fragment", s_fragment},
-                 {"verify", s_verify}, {"file", s_file},     {"exact", s_exact},
-                 {"keys", s_keys},     {"by", s_by},         {"times", s_times},
-                 {"rows", s_rows},     {"marked", marked}};
+} scenarios[] = {{"open", s_open},         {"reduce", s_reduce}, {"scan", s_scan},
+                 {"in place", s_in_place}, {"window", s_window}, {"stream", s_stream},
+                 {"fragment", s_fragment}, {"verify", s_verify}, {"file", s_file},
+                 {"exact", s_exact},       {"keys", s_keys},     {"by", s_by},
+                 {"times", s_times},       {"rows", s_rows},     {"marked", marked}};
 
 static tally_status run(int i, int at, int all)
 {
     results = 0;
-    memset(out, 0, sizeof out);
+    memset(out, UNWRITTEN, sizeof out);
     atomic_store(&seen, 0);
     atomic_store(&fail_at, at);
     atomic_store(&fail_all, all);

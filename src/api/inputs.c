@@ -211,29 +211,26 @@ static tally_status scan(tl_job *j, const tally_view *y, const tally_scan_option
 /* ---- windows ---- */
 
 /* Computes the ranges of one sequence, whose first element has number `first` in the job. */
-static tally_status run_ranges(tl_job *j, const tl_ranges *all, tl_line line, int64_t first)
+static void run_ranges(tl_job *j, const tl_ranges *all, tl_line line, int64_t first)
 {
     const int threads = tally_threads(j->ctx);
     if (j->form.kind != TL_FORM_STATES || j->ready.plan.exact)
-        return tl_ranges_run(j->ctx, &j->ready.plan, &j->ready.count, threads, all, line);
-    tl_states_ranges(&j->ready.plan, threads, all, line, j->ready.there + first);
-    return TALLY_OK;
+        tl_ranges_run(&j->ready.plan, &j->ready.count, threads, all, line);
+    else
+        tl_states_ranges(&j->ready.plan, threads, all, line, j->ready.there + first);
 }
 
-static tally_status ranges(tl_job *j, const tally_view *out, const tally_window_options *o)
+static void ranges(tl_job *j, const tally_view *out, const tally_window_options *o)
 {
     const int64_t bytes = j->ready.plan.op->result_bytes;
-    tally_status status = TALLY_OK;
-    for (int64_t r = 0, first = 0; r < j->ready.work.rows && !status; r++) {
+    for (int64_t r = 0, first = 0; r < j->ready.work.rows; r++) {
         int64_t n, m;
         const char *x = tl_view_row(&j->ready.work, r, j->ready.plan.op->elem_bytes, &n);
         char *y = tl_view_row(out, r, bytes, &m);
         const tl_ranges all = tl_ranges_of(o, n);
-        status = run_ranges(j, &all, (tl_line){x, 1, y, out->stride * bytes}, first);
+        run_ranges(j, &all, (tl_line){x, 1, y, out->stride * bytes}, first);
         first += n;
     }
-
-    return status;
 }
 
 static tally_status window(tl_job *j, const tally_view *y, const tally_window_options *o)
@@ -241,7 +238,10 @@ static tally_status window(tl_job *j, const tally_view *y, const tally_window_op
     const int states = j->form.kind == TL_FORM_STATES && !j->ready.plan.exact;
     const tally_status status = tl_job_prepare(j, NULL, 0);
     if (status) return status;
-    return states ? ranges(j, y, o) : run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
+
+    if (!states) return run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
+    ranges(j, y, o);
+    return TALLY_OK;
 }
 
 /* ---- the three verbs ---- */
@@ -317,9 +317,8 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
         tl_fp fp = tl_fp_enter();
         status = tl_job_prepare(&j, NULL, 0);
         if (!status)
-            status = run_ranges(
-                &j, all, (tl_line){j.ready.work.data, 1, out->data, tl_step(out->stride, bytes)},
-                0);
+            run_ranges(&j, all,
+                       (tl_line){j.ready.work.data, 1, out->data, tl_step(out->stride, bytes)}, 0);
         tl_fp_leave(fp);
     }
     tl_job_close(&j);

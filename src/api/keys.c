@@ -188,24 +188,31 @@ static void copy_bits(const tally_view *v, uint8_t *bytes, int back)
             bytes[i] = (uint8_t)tl_bit(bits, at);
 }
 
-/* Moves the elements of a column, of `bytes` bytes, and their bits from rows to groups, or back. */
+/* Moves the elements of a column, of `bytes` bytes, and their bits from rows to groups, or back.
+ * The rows are written last, when nothing can fail. */
 static tally_status move_column(const tl_groups *g, const tally_view *rows, int64_t bytes,
                                 const tally_view *sorted, int back)
 {
     const int64_t n = rows->n;
-    tally_status status = back ? tl_groups_back(g, sorted->data, bytes, rows->data, rows->stride)
-                               : tl_groups_sort(g, rows->data, rows->stride, bytes, sorted->data);
-    if (status || !rows->valid) return status;
-
     const tally_view flat = {.valid = sorted->valid, .n = n, .stride = 1};
-    uint8_t *const from = tl_key_memory(n, 1), *const to = tl_key_memory(n, 1);
-    if (!from || !to) status = tl_no_memory(g->ctx, (size_t)n, "bytes for validity");
-    if (!status) copy_bits(back ? &flat : rows, from, 0);
-    if (!status)
+    uint8_t *const from = rows->valid ? tl_key_memory(n, 1) : NULL, *const to =
+                                                                        from ? tl_key_memory(n, 1)
+                                                                             : NULL;
+    tally_status status = TALLY_OK;
+
+    if (rows->valid && !to) status = tl_no_memory(g->ctx, (size_t)n, "bytes for validity");
+    if (!status && to) {
+        copy_bits(back ? &flat : rows, from, 0);
         status = back ? tl_groups_back(g, from, 1, to, 1) : tl_groups_sort(g, from, 1, 1, to);
-    if (!status) copy_bits(back ? rows : &flat, to, 1);
+    }
+    if (!status)
+        status = back ? tl_groups_back(g, sorted->data, bytes, rows->data, rows->stride)
+                      : tl_groups_sort(g, rows->data, rows->stride, bytes, sorted->data);
+
+    if (!status && to) copy_bits(back ? rows : &flat, to, 1);
     free(from);
     free(to);
+
     return status;
 }
 

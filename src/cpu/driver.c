@@ -180,9 +180,8 @@ static void run_sequence(void *with, int64_t r)
     } else if (s.n <= 1 || (s.x_stride == 1 && (s.y_stride == 1 || call->verb == TL_REDUCE))) {
         const tl_part p = {s.x, s.n, s.y, 1, 1, 1};
         w->status = shape->part(&w->t, &p);
-    } else if (shape->strided && w->t.threads > 1) {
-        w->status = shape->strided(&w->t, &s);
-    } else {
+    } else if (!shape->strided || w->t.threads == 1 || shape->strided(&w->t, &s)) {
+        /* on this thread; also if there is no memory for several */
         w->status = run_strided(w, &s);
     }
 }
@@ -204,6 +203,14 @@ static tally_status open_worker(worker *w, const pass *p, int number, int thread
     w->large = NULL;
     w->large_bytes = 0;
 
+    /* A scan in place must not fail after its first part, so it gets the memory of the largest. */
+    const tl_scalar *op = operator_of(w);
+    const size_t most =
+        p->run.call->verb != TL_SCAN || p->dense || !p->shape->part
+            ? 0
+            : (size_t)(part_length(op, 1, 0) + 1) * (op->elem_bytes + op->result_bytes) + PAGE;
+    if (most && !tl_thread_memory(&w->t, TL_DENSE, most, "a dense part of a sequence"))
+        return TALLY_NO_MEMORY;
     return p->shape->open ? p->shape->open(&w->t) : TALLY_OK;
 }
 

@@ -81,7 +81,8 @@ typedef struct tl_shape {
     /* Computes the dense sequence r on one thread: less work for a short one. NULL: `part`. */
     void (*alone)(const tl_thread *, int64_t r);
 
-    /* Computes a sequence of any strides on all threads. NULL: by parts. */
+    /* Computes a sequence of any strides on all threads. NULL, or out of memory with nothing
+     * written: by parts on this thread. */
     tally_status (*strided)(tl_thread *, const tl_sequence *);
     /* Computes the dense sequences r .. end - 1 faster than one at a time and sets *done, or does
      * nothing. NULL: no such path. */

@@ -5,7 +5,9 @@
  *     chunk          taken by one thread and cut into
  *       batch        results whose ranges end in one tile. They are folded together from the nodes
  *                    of every level (keys.h), unless it costs less to fold each range
- *       one by one   from its elements */
+ *       one by one   from its elements
+ *
+ * Without memory all ranges are folded one by one, so these windows never fail. */
 #include "keys.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -28,10 +30,11 @@ typedef struct {
 typedef struct {
     const tl_plan *plan, *count; /* count: for min_count; NULL: all elements are present */
     const tl_ranges *ranges;
-    tl_line line;         /* the sequence, dense in loops over ranges, and the results */
+    tl_line line;         /* the sequence, and the results */
     const int64_t *order; /* place i has range order[i]; NULL: range i */
     int64_t *counts;      /* NULL, or for min_count: the counted elements of each range */
-    int levels;           /* ranges of at least 2^levels elements are folded one by one */
+    /* ranges of at least 2^levels elements are folded one by one; 0: the sequence is not dense */
+    int levels;
 } job;
 
 typedef struct {
@@ -107,6 +110,24 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
     return 1;
 }
 
+/* Folds a range from its elements. */
+static void fold_alone(const job *j, const range *r, tl_state *s)
+{
+    const tl_scalar *const op = j->plan->op;
+    const int64_t stride = j->line.stride, n = r->end - r->from;
+    const char *const x = (const char *)j->line.x + r->from * stride * op->elem_bytes;
+    tl_counter c;
+
+    if (stride == 1) {
+        tl_fold(j->plan, s, x, n, 0, TL_CACHED);
+        return;
+    }
+
+    tl_counter_init(&c, 0);
+    tl_push_strided(j->plan, x, stride, n, &c);
+    tl_counter_fold(&c, op, NULL, s);
+}
+
 /* Folds the ranges of places a .. b - 1 one by one. A range equal to the range before it is not
  * folded again. */
 static void one_by_one(const job *j, int64_t a, int64_t b)
@@ -123,18 +144,17 @@ static void one_by_one(const job *j, int64_t a, int64_t b)
         }
 
         tl_state s;
-        tl_fold(j->plan, &s, (const char *)j->line.x + at.from * op->elem_bytes, at.end - at.from,
-                0, TL_CACHED);
+        fold_alone(j, &at, &s);
         op->lower(&s, at.end - at.from, 0, j->plan->par, out);
         last = out;
         before = at;
     }
 }
 
-/* Computes the results of places a .. b - 1. */
+/* Computes the results of places a .. b - 1. s: NULL without memory. */
 static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
 {
-    const int nodes = j->levels > 0 && tl_range_nodes_open(s, j->plan, j->levels);
+    const int nodes = s && j->levels > 0 && tl_range_nodes_open(s, j->plan, j->levels);
     range r;
 
     for (int64_t i = a, stop; next_range(j, i, b, &r); i = stop) {
@@ -160,9 +180,9 @@ static void fold_share(const job *j, worker *w, int64_t a, int64_t b)
         count.line.y = j->counts;
         count.line.y_stride = sizeof *j->counts;
         count.counts = NULL;
-        fold_places(&count, &w->count_nodes, a, b);
+        fold_places(&count, w ? &w->count_nodes : NULL, a, b);
     }
-    fold_places(j, &w->nodes, a, b);
+    fold_places(j, w ? &w->nodes : NULL, a, b);
 }
 
 /* Statistics of the ranges of a call. */
@@ -250,7 +270,6 @@ static void take_shares(void *with, const tl_worker *thread)
     const shares *const s = with;
     const int64_t results = s->j->ranges->results;
     worker *const w = calloc(1, sizeof *w);
-    if (!w) return; /* other threads take the chunks */
 
     for (int64_t t; (t = tl_next_chunk(thread)) < thread->chunks;) {
         const int64_t a = t * s->share, b = tl_min(a + s->share, results);
@@ -259,63 +278,77 @@ static void take_shares(void *with, const tl_worker *thread)
     free_worker(w);
 }
 
-/* Computes all ranges of a dense sequence. w: NULL, or the memory of the calling thread, which then
- * does all of it. 0: out of memory. */
-static int fold_dense(job *j, int threads, worker *w)
+/* Computes all ranges without memory for all counts. */
+static void fold_few(job j)
+{
+    enum { FEW = 512 };
+    int64_t counts[FEW];
+    j.order = NULL;
+    j.levels = 0;
+
+    for (int64_t a = 0, b; a < j.ranges->results; a = b) {
+        b = tl_min(a + FEW, j.ranges->results);
+        j.counts = (void *)tl_offset(counts, -a * (int64_t)sizeof *counts);
+        fold_share(&j, NULL, a, b);
+    }
+}
+
+/* Computes all ranges. w: NULL, or the memory of the calling thread, which then does all of it. */
+static void fold_all(job *j, int threads, worker *w)
 {
     const survey v = survey_of(j->ranges);
     int64_t *const order = v.sorted ? NULL : order_of(j->ranges);
 
     j->order = order; /* NULL if out of memory: the caller's order */
-    j->levels = best_levels(&v, j->ranges->n);
+    j->levels = j->line.stride == 1 ? best_levels(&v, j->ranges->n) : 0;
     shares s = {.j = j, .share = SHARE};
     const int counts = j->plan->op->masked && j->ranges->min_count > 0;
     if (counts) j->counts = malloc((size_t)(j->ranges->results + 1) * sizeof *j->counts);
-    int good = !counts || j->counts;
 
-    if (good && w) {
+    if (counts && !j->counts) {
+        fold_few(*j);
+    } else if (w) {
         w->nodes.from = w->nodes.head = w->count_nodes.from = w->count_nodes.head = 0;
         fold_share(j, w, 0, j->ranges->results);
-    } else if (good) {
+    } else {
         /* A thread reads up to `longest` elements before its first result, so it gets one chunk. */
         const int64_t each = (j->ranges->results + threads - 1) / threads;
         if (v.longest > SHARE && each > SHARE) s.share = each;
         const int64_t count = (j->ranges->results + s.share - 1) / s.share;
         const int many = count > 1 && v.all >= SECOND_THREAD;
-        good = tl_parallel(many ? threads : 1, count, take_shares, &s);
+        tl_parallel(many ? threads : 1, count, take_shares, &s);
     }
 
     free(order);
     free(j->counts);
-    return good;
 }
 
-static tally_status run(job j, tally *ctx, int threads, worker *w)
+static void run(job j, int threads, worker *w)
 {
     const int64_t bytes = j.plan->op->elem_bytes, n = j.ranges->n;
     char *dense = NULL;
 
     if (j.plan->exact) {
         tl_exact_ranges_run(j.plan, threads, j.ranges, j.line);
-        return TALLY_OK;
+        return;
     }
-    if (j.line.stride != 1 && n > 1) {
-        dense = malloc((size_t)(n * bytes));
-        if (!dense)
-            return tl_thread_no_memory(ctx, (size_t)(n * bytes), "a dense copy of a sequence");
+
+    if (n <= 1) j.line.stride = 1;
+    if (j.line.stride != 1) dense = malloc((size_t)(n * bytes));
+    if (dense) {
         tl_copy_strided(dense, 1, j.line.x, j.line.stride, n, bytes);
         j.line.x = dense;
+        j.line.stride = 1;
     }
-    const int good = fold_dense(&j, threads, w);
+
+    fold_all(&j, threads, w);
     free(dense);
-    return good ? TALLY_OK : tl_thread_no_memory(ctx, sizeof *w, "windows by ranges");
 }
 
-tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
-                           const tl_ranges *ranges, tl_line line)
+void tl_ranges_run(const tl_plan *plan, const tl_plan *count, int threads, const tl_ranges *ranges,
+                   tl_line line)
 {
-    return run((job){.plan = plan, .count = count, .ranges = ranges, .line = line}, ctx, threads,
-               NULL);
+    run((job){.plan = plan, .count = count, .ranges = ranges, .line = line}, threads, NULL);
 }
 
 /* ---- the shape (driver.h) ---- */
@@ -323,8 +356,7 @@ tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count
 static tally_status open(tl_thread *t)
 {
     t->memory->other = calloc(1, sizeof(worker));
-    if (t->memory->other) return TALLY_OK;
-    return tl_thread_no_memory(t->run->ctx, sizeof(worker), "windows by ranges");
+    return TALLY_OK;
 }
 
 static void close(tl_thread *t) { free_worker(t->memory->other); }
@@ -338,7 +370,8 @@ static tally_status strided(tl_thread *t, const tl_sequence *s)
         .count = call->count,
         .ranges = &ranges,
         .line = {s->x, s->x_stride, s->y, tl_step(s->y_stride, call->plan->op->result_bytes)}};
-    return run(j, t->run->ctx, t->threads, t->threads == 1 ? t->memory->other : NULL);
+    run(j, t->threads, t->threads == 1 ? t->memory->other : NULL);
+    return TALLY_OK;
 }
 
 const tl_shape tl_ranges_shape = {.open = open,

@@ -79,9 +79,9 @@ int64_t tl_bounds(int threads, const tally_view *keys, int descending,
  * of dense slices (window.h) do not support: negative offsets, and a step. Each range is folded
  * alone, from its own first element. */
 
-/* Computes the ranges of one sequence. count: see tl_call. Error: TALLY_NO_MEMORY only. */
-tally_status tl_ranges_run(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
-                           const tl_ranges *ranges, tl_line line);
+/* Computes the ranges of one sequence. count: see tl_call. */
+void tl_ranges_run(const tl_plan *plan, const tl_plan *count, int threads, const tl_ranges *ranges,
+                   tl_line line);
 
 /* ---- range_nodes.c ---- */
 
