@@ -63,6 +63,30 @@ static tally_status take_output(const tally_stream *s, const tally_view *in, con
     return status ? status : tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
 }
 
+/* Pushes one sequence into a reduction or a scan through dense tiles. */
+static __attribute__((noinline)) tally_status push_tiles(tally_stream *s, const tally_view *in,
+                                                         const tally_view *out)
+{
+    enum { TILE_BYTES = 8 * 1024 };
+    _Alignas(64) char x[TILE_BYTES], y[TILE_BYTES];
+    const int64_t x_bytes = s->plan.op->elem_bytes, y_bytes = s->plan.op->result_bytes,
+                  most = TILE_BYTES / tl_max(x_bytes, y_bytes);
+    tally_status status = TALLY_OK;
+
+    for (int64_t at = 0, m; at < in->n && !status; at += m) {
+        m = tl_min(in->n - at, most);
+
+        tl_copy_strided(x, 1, (char *)in->data + at * in->stride * x_bytes, in->stride, m, x_bytes);
+        status = tl_stream_push_in_place(s, x, m, y);
+        s->broken = status && at;
+        if (!status && s->verb == TL_SCAN)
+            tl_copy_strided((char *)out->data + at * out->stride * y_bytes, out->stride, y, 1, m,
+                            y_bytes);
+    }
+
+    return status;
+}
+
 tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     tally_view from, next, to;
@@ -94,9 +118,11 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     if (s->verb != TL_WINDOW) tl_inputs_normal(&to);
 
     /* dense elements and results are used in place */
-    if (s->verb != TL_WINDOW && !s->many && !s->plan.exact && !tl_has_inputs(&from) &&
-        !s->scan.done.counted && from.stride == 1 && to.stride == 1)
+    const int plain = s->verb != TL_WINDOW && !s->many && !s->plan.exact && !tl_has_inputs(&from) &&
+                      !s->scan.done.counted;
+    if (plain && from.stride == 1 && to.stride == 1)
         return tl_stream_push_in_place(s, from.data, from.n, to.data);
+    if (plain && !s->totals && !s->device->calls->owner) return push_tiles(s, &from, &to);
     return tl_stream_push_checked(s, &from, &next, &to);
 }
 
