@@ -5,6 +5,7 @@
  * results of a reduction, or of windows, are stored so too. And elements with strides, and columns, of
  * which 1 to 9 threads take blocks of a whole number of pages, one element more or one less. */
 #include "check.h"
+#include "cpu/scan.h"
 
 enum { N = 1300000, SEGMENTS = 1100000, GUARD = 64, CHUNK = 9973 };
 static int64_t cuts[SEGMENTS + 1];
@@ -20,6 +21,13 @@ static const struct {
     {"var", TALLY_F32}, {"any", TALLY_F32},      {"nansum", TALLY_F32}, {"last", TALLY_U8},
     {"max", TALLY_I16}, {"nanmean", TALLY_BF16},
 };
+
+/* Whether threads wait for others, as on a quiet machine, or fold their blocks too. */
+static void choose_polls(void)
+{
+    static const int polls[] = {-1, 0, 4000};
+    tl_scan_polls = polls[check_below(3)];
+}
 
 /* The same through a stream, in pieces. */
 static int64_t pieces(tally *ctx, const check_operator *o, const char *from, int64_t n,
@@ -211,7 +219,7 @@ static void strided(tally *ctx, const check_operator *o)
                            .rows = 1,
                            .n = n,
                            .stride = back ? -step : step};
-    check_fill(x, o->dtype, n * step, TL_DATA_HOSTILE);
+    check_fill(x, o->dtype, n * step, (int)check_below(TL_DATA_KINDS));
     for (int verb = 0; verb < 3; verb++) { /* scan, in place, window */
         const tally_view flat = tally_flat(packed, o->dtype, n);
         tally_view law = tally_flat(want, o->info.output, n);
@@ -248,7 +256,7 @@ static void columns(tally *ctx, const check_operator *o)
     const tally_scan_options e = {.exclusive = (int)check_below(2), .reverse = (int)check_below(2)};
     const tally_view in = {x, o->dtype, count, n, 1, pitch, NULL, NULL, 0},
                      out = {got, o->info.output, count, n, 1, pitch, NULL, NULL, 0};
-    check_fill(x, o->dtype, n * pitch, TL_DATA_HOSTILE);
+    check_fill(x, o->dtype, n * pitch, (int)check_below(TL_DATA_KINDS));
     for (int verb = 0; verb < 2; verb++) {
         const int64_t results = verb ? n : 1;
         tally_status status =
@@ -296,6 +304,7 @@ static void again(void)
         check_ok(one, tally_scan(one, op, &in, &law, NULL), op);
         for (int k = 0; k < (check_quick ? 20 : 100); k++) {
             memset(got, 0x5a, N * 8);
+            choose_polls();
             check_ok(ctx, tally_scan(ctx, op, &in, &out, NULL), op);
             check_same(got, want, n, 4, "%s: scan number %d on 9 threads", op, k);
         }
@@ -320,6 +329,7 @@ int main(void)
                 check_operator o;
                 if (check_quick && k % 5 != threads) continue;
                 if (!check_operator_make(&o, cases[k].op, cases[k].dtype, 0)) continue;
+                choose_polls();
                 large(ctx, &o);
                 long_rows(ctx, &o);
                 if (k % 3 == threads - 1) short_segments(ctx, &o);
@@ -332,6 +342,7 @@ int main(void)
         for (int k = threads % 2; k < count; k += 2) {
             check_operator o;
             if (!check_operator_make(&o, cases[k].op, cases[k].dtype, 0)) continue;
+            choose_polls();
             strided(ctx, &o);
             columns(ctx, &o);
         }

@@ -31,8 +31,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* How often a thread polls for a node before it folds that block itself: some microseconds. */
-enum { POLLS = 4000 };
+int tl_scan_polls = 4000; /* some microseconds */
 
 /* A thread is alone if its blocks followed each other ALONE_AFTER times. Then it takes at most
  * ALONE_BLOCKS at a time, and at most 1 / ALONE_SHARE of its share of those that are left. */
@@ -97,6 +96,7 @@ static int64_t take(scanner *s, int64_t count)
     const int64_t j = tl_next_chunks(s->worker, count);
     s->alone = j == s->taken ? s->alone + 1 : 0;
     s->taken = j + count;
+    if (tl_scan_polls < 0) sched_yield();
     return j;
 }
 
@@ -200,11 +200,11 @@ static void join_nodes(scanner *s, int64_t j)
     shared *t = s->t;
     for (int polls = 0; s->seen < j; polls++) {
         tl_state node;
-        if (join_published(s, j)) {
+        if ((tl_scan_polls >= 0 || t->in_place) && join_published(s, j)) {
             polls = 0;
-        } else if (polls >= POLLS && t->in_place) {
+        } else if (polls >= tl_scan_polls && t->in_place) {
             sched_yield();
-        } else if (polls >= POLLS) {
+        } else if (polls >= tl_scan_polls) {
             fold_block(t, s->seen++, &node);
             tl_counter_push(s->c, plan_of(t)->op, t->level, &node);
             polls = 0;
@@ -449,8 +449,8 @@ static tally_status strided(tl_thread *t, const tl_sequence *q)
 
     tl_scan_begin(s, plan, t->run->call->scan);
     s->ends = 1;
-    if (scan_shared(t->run->ctx, s, t->threads, (int64_t)1 << level, &work)) return TALLY_OK;
-    return tl_no_memory(t->run->ctx, 0, "threads");
+    return scan_shared(t->run->ctx, s, t->threads, (int64_t)1 << level, &work) ? TALLY_OK
+                                                                               : TALLY_NO_MEMORY;
 }
 
 /* Dense sequences of elements that have a fast path (narrow/narrow.h). */

@@ -30,6 +30,10 @@ typedef struct tl_scan_work {
     int64_t x_stride, y_stride; /* of elements and results; 1 on one thread */
 } tl_scan_work;
 
+/* How often a thread polls for the node of a block before it folds that block itself. Tests set it
+ * to 0, or to -1: then threads fold published blocks too, and take turns as on a busy machine. */
+extern int tl_scan_polls;
+
 /* Prefetch distance of one thread. */
 int64_t tl_scan_prefetch(const tl_plan *plan, int stream);
 
