@@ -86,18 +86,15 @@ extern "C" {
  *     if (tally_reduce(ctx, "sum", &in, &sum) != TALLY_OK)
  *         printf("%s\n", tally_error(ctx)); // in->n is -1: must be at least 0 */
 
-/* What a call returns. After a failure tally_error(ctx) gives one sentence, which names the
- * argument, its value and the limit. */
+/* What a call returns. After a failure tally_error(ctx) has a sentence with the argument, its value
+ * and the limit. When memory ran out, only windows and tally_groups may have written results. */
 typedef enum tally_status {
     TALLY_OK = 0,
     TALLY_INVALID,     /* an argument is wrong: the sentence names it */
     TALLY_UNSUPPORTED, /* well-formed, but impossible for this operator, dtype or device */
-    /* an allocation failed; everything was released. tally_window and tally_groups may have written
-     * some results. The other calls of chapters 5 to 7 wrote none: after a scan in place the
-     * elements are as they were */
-    TALLY_NO_MEMORY,
-    TALLY_NO_DEVICE, /* the device is missing, or failed its conformance probe */
-    TALLY_IO,        /* the operating system refused: open, read, write, rename */
+    TALLY_NO_MEMORY,   /* an allocation failed; everything was released */
+    TALLY_NO_DEVICE,   /* the device is missing, or failed its conformance probe */
+    TALLY_IO,          /* the operating system refused: open, read, write, rename */
     /* the content of a file or of an operator's text is wrong; errors in text name
      * file:line:column */
     TALLY_BAD_DATA,
