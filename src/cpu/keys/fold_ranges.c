@@ -113,9 +113,12 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
 /* Folds a range from its elements. */
 static void fold_alone(const job *j, const range *r, tl_state *s)
 {
+    enum { PACK = 4096 };
+    _Alignas(64) char pack[PACK];
     const tl_scalar *const op = j->plan->op;
-    const int64_t stride = j->line.stride, n = r->end - r->from;
-    const char *const x = (const char *)j->line.x + r->from * stride * op->elem_bytes;
+    const int64_t stride = j->line.stride, bytes = op->elem_bytes, n = r->end - r->from;
+    const char *const x = (const char *)j->line.x + r->from * stride * bytes;
+    tl_state nodes[TL_MAX_LEVELS];
     tl_counter c;
 
     if (stride == 1) {
@@ -124,7 +127,12 @@ static void fold_alone(const job *j, const range *r, tl_state *s)
     }
 
     tl_counter_init(&c, 0);
-    tl_push_strided(j->plan, x, stride, n, &c);
+    for (int64_t m; c.end < n;) {
+        m = tl_min(n - c.end, PACK / bytes);
+        tl_copy_strided(pack, 1, x + c.end * stride * bytes, stride, m, bytes);
+        tl_nodes(j->plan, nodes, pack, m, c.end, TL_CACHED);
+        tl_counter_push_nodes(&c, op, nodes, m);
+    }
     tl_counter_fold(&c, op, NULL, s);
 }
 
