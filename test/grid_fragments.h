@@ -121,6 +121,44 @@ static void refused(const unsigned char *bytes, size_t n, const char *what)
     if (!status) tally_fragment_free(f);
 }
 
+/* `bytes` good bytes, altered, with a checksum that fits: refused, or a fragment that can be used and saves as the same
+   bytes. */
+static void hostile_bytes(const unsigned char *good, size_t bytes)
+{
+    tally *ctx = contexts[0];
+    unsigned char bad[8192];
+    tally_fragment *f;
+    const size_t rows_at = 40 + strlen("var:1");
+    static const uint64_t rows[] = {
+        0, 1, 4, 6, 1ull << 32, 1ull << 54, (1ull << 54) - 1, 1ull << 63, UINT64_MAX};
+    for (int k = 0; k < (check_quick ? 2000 : 20000); k++) {
+        size_t length = bytes;
+        memcpy(bad, good, bytes);
+        if (k < 9) {
+            memcpy(bad + rows_at, &rows[k], 8);
+        } else {
+            const size_t limit = check_below(2) ? rows_at + 48 : bytes - 8;
+            for (int r = 1 + (int)check_below(3); r--;)
+                bad[check_below((int64_t)limit)] =
+                    (unsigned char)(check_below(3) ? check_random() : 0xff);
+            if (check_below(4) == 0) length = 8 + (size_t)check_below((int64_t)bytes - 8);
+        }
+        const uint64_t sum = sum_of(bad, length - 8);
+        memcpy(bad + length - 8, &sum, 8);
+        const tally_status status = tally_fragment_load(ctx, bad, length, &f);
+        check(status == TALLY_OK || status == TALLY_BAD_DATA, "hostile bytes: %s",
+              tally_status_name(status));
+        if (k < 9) check(status == TALLY_BAD_DATA, "rows %llx", (unsigned long long)rows[k]);
+        if (status) continue;
+        unsigned char saved[sizeof bad];
+        size_t again = sizeof saved;
+        check(!tally_fragment_save(f, saved, &again) && again == length &&
+                  !memcmp(saved, bad, length),
+              "a hostile fragment that was taken saves as the same bytes");
+        tally_fragment_free(f);
+    }
+}
+
 static void bad_bytes(void)
 {
     unsigned char good[8192], bad[8192];
@@ -163,37 +201,7 @@ static void bad_bytes(void)
     memcpy(bad + one, &(uint64_t){sum_of(bad, one)}, 8);
     refused(bad, one + 8, "version 4 of one sequence");
     check(strstr(tally_error(ctx), "number of sequences") != NULL, "'%s'", tally_error(ctx));
-    /* altered with a checksum that fits: refused, or a fragment that can be used and saves as
-       the same bytes */
-    const size_t rows_at = 40 + strlen("var:1");
-    static const uint64_t rows[] = {
-        0, 1, 4, 6, 1ull << 32, 1ull << 54, (1ull << 54) - 1, 1ull << 63, UINT64_MAX};
-    for (int k = 0; k < (check_quick ? 2000 : 20000); k++) {
-        size_t length = bytes;
-        memcpy(bad, good, bytes);
-        if (k < 9) {
-            memcpy(bad + rows_at, &rows[k], 8);
-        } else {
-            const size_t limit = check_below(2) ? rows_at + 48 : bytes - 8;
-            for (int r = 1 + (int)check_below(3); r--;)
-                bad[check_below((int64_t)limit)] =
-                    (unsigned char)(check_below(3) ? check_random() : 0xff);
-            if (check_below(4) == 0) length = 8 + (size_t)check_below((int64_t)bytes - 8);
-        }
-        const uint64_t sum = sum_of(bad, length - 8);
-        memcpy(bad + length - 8, &sum, 8);
-        const tally_status status = tally_fragment_load(ctx, bad, length, &f);
-        check(status == TALLY_OK || status == TALLY_BAD_DATA, "hostile bytes: %s",
-              tally_status_name(status));
-        if (k < 9) check(status == TALLY_BAD_DATA, "rows %llx", (unsigned long long)rows[k]);
-        if (status) continue;
-        unsigned char saved[sizeof bad];
-        size_t again = sizeof saved;
-        check(!tally_fragment_save(f, saved, &again) && again == length &&
-                  !memcmp(saved, bad, length),
-              "a hostile fragment that was taken saves as the same bytes");
-        tally_fragment_free(f);
-    }
+    hostile_bytes(good, bytes);
 }
 
 #endif

@@ -5,7 +5,7 @@
 #define TALLY_TEST_INPUTS_PROBLEM_H
 
 #include "matrix.h"
-#include "context/inputs.h"
+#include "context/device.h"
 #include "context/context.h"
 #include "gpu/work.h"
 #include "law/order.h"

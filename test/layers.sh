@@ -117,7 +117,7 @@ order() {
     [ ! -s "$work/loops" ] || broken "circles of $2: $(sed 's/^tsort: //' "$work/loops" | xargs)"
     echo "$(wc -l <"$work/order") $2, $(wc -l <"$1") arrows; those above first: $(xargs <"$work/order")"
 }
-objects=${TALLY_BUILD-}/CMakeFiles/tally_parts.dir/src
+objects=${TALLY_BUILD-}/CMakeFiles/tally_objects.dir/src
 if [ -d "$objects" ] && command -v nm tsort >/dev/null; then
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT

@@ -26,7 +26,7 @@ typedef struct {
 
 static const row rows[] = {
 #define CONVERT(kind, from, to, value) \
-    {TL_WIDEN_##kind, TL_COLUMN(2, from), TL_COLUMN(2, to), #kind " " #from " " #to},
+    {TL_WIDEN_##kind, TL_TRAIT(2, from), TL_TRAIT(2, to), #kind " " #from " " #to},
 #include "cpu/elements/convert.def"
 #undef CONVERT
 };

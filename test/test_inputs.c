@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Views with validity, and operators of two inputs, against the law: an element that is left out
  * is ABSENT in its place. Random operators, types, views and bits; every verb; in all forms that
- * the library has for them (context/inputs.h). On the processors, and on GPU devices with every
+ * the library has for them (context/device.h). On the processors, and on GPU devices with every
  * array, the bitmaps and the offsets in host memory or the device's; those must not leave to the
  * processors what they have a way for.
  *

@@ -189,6 +189,29 @@ static void law_window(void)
 
 /* Any layout: each sequence alone gives the same bits as in the batch, for the three verbs; gaps
    in the output stay. */
+/* The results of sequence r of a view, alone, by context 0: dense, at `one`. Returns their number. */
+static int64_t law_alone(const law *c, int verb, const tally_view *in, int64_t r,
+                         const tally_scan_options *s, const tally_window_options *w, char *one)
+{
+    static char copy[800 * 8];
+    const int64_t begin = in->offsets ? in->offsets[r] * in->stride : r * in->row_stride,
+                  m = in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n,
+                  got = verb == 0   ? 1
+                        : verb == 1 ? m
+                                    : tally_window_length(m, w);
+    for (int64_t i = 0; i < m; i++)
+        memcpy(copy + i * c->o.bytes,
+               (const char *)in->data + (begin + i * in->stride) * c->o.bytes, (size_t)c->o.bytes);
+
+    tally_view flat = tally_flat(copy, c->o.dtype, m),
+               alone = tally_flat(one, c->o.info.output, got);
+    const tally_status status = verb == 0   ? tally_reduce(contexts[0], c->o.op, &flat, one)
+                                : verb == 1 ? tally_scan(contexts[0], c->o.op, &flat, &alone, s)
+                                            : tally_window(contexts[0], c->o.op, &flat, &alone, w);
+    check_ok(contexts[0], status, c->what);
+    return got;
+}
+
 static void law_view(void)
 {
     law c = pick(0);
@@ -240,21 +263,11 @@ static void law_view(void)
         char *want = z_memory;
         memset(want, 0x77, (size_t)(out_total * size));
         for (int64_t r = 0; r < rows; r++) {
-            static char copy[800 * 8], one[800 * 16];
-            int64_t m = segments ? offsets[r + 1] - offsets[r] : n,
-                    to = segments ? offsets[r] * out_stride : r * out_row;
-            const char *from =
-                first + (segments ? offsets[r] * stride : r * row_stride) * c.o.bytes;
-            for (int64_t i = 0; i < m; i++)
-                memcpy(copy + i * c.o.bytes, from + i * stride * c.o.bytes, (size_t)c.o.bytes);
-            int64_t got = verb == 0 ? 1 : verb == 1 ? m : tally_window_length(m, &w);
-            tally_view flat = tally_flat(copy, c.o.dtype, m),
-                       alone = tally_flat(one, c.o.info.output, got);
-            status = verb == 0   ? tally_reduce(contexts[0], c.o.op, &flat, one)
-                     : verb == 1 ? tally_scan(contexts[0], c.o.op, &flat, &alone, &s)
-                                 : tally_window(contexts[0], c.o.op, &flat, &alone, &w);
-            check_ok(contexts[0], status, c.what);
-            if (verb == 0) to = r;
+            static char one[800 * 16];
+            const int64_t got = law_alone(&c, verb, &in, r, &s, &w, one),
+                          to = verb == 0  ? r
+                               : segments ? offsets[r] * out_stride
+                                          : r * out_row;
             for (int64_t i = 0; i < got; i++)
                 memcpy(want + (to + i * (verb ? out_stride : 1)) * size, one + i * size,
                        (size_t)size);

@@ -160,6 +160,49 @@ static int shuffle_way(const char *name)
     return -1;
 }
 
+static typed store_quad(compiler *c)
+{
+    const reference r = array_argument(c);
+    const int to = r.array;
+    const typed index = index_in(c, r);
+    expect(c, ",");
+    const name_entry *e = find_name(c, peek(c)->text);
+    if (!e || e->lanes != 4) model_error(c, "store4 takes an elem4, not '%s'", peek(c)->text);
+    pass(c);
+    expect(c, ")");
+    const int at = c->failed ? -1 : emit(c, DO_STORE, c->kernel->arrays[to].kind, to, e->reg, 4);
+    if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
+    return index;
+}
+
+/* Calls on an array: store4 and atomics. Returns whether it is one. */
+static int parse_array_call(compiler *c, const char *name, typed *out)
+{
+    if (!strcmp(name, "store4")) {
+        *out = store_quad(c);
+    } else if (!strcmp(name, "atomic_combine") || !strcmp(name, "shared_combine")) {
+        c->kernel->combines = 1;
+        *out = array_call(c, DO_ATOMIC_COMBINE, 3);
+        const int array = c->failed ? 0 : c->program->code[c->program->length - 1].b;
+        if (!c->failed && c->kernel->arrays[array].shared != (name[0] == 's'))
+            model_error(c, "atomic_combine is for global memory, shared_combine for shared memory");
+    } else if (!strcmp(name, "atomic_more")) {
+        *out = array_call(c, DO_ATOMIC_MORE, 3);
+        if (!c->failed &&
+            !is_whole_word(c->kernel->arrays[c->program->code[c->program->length - 1].b].kind))
+            model_error(c, "atomic_more adds to i32 or u32");
+    } else if (!strcmp(name, "atomic_next")) {
+        *out = array_call(c, DO_ATOMIC_NEXT, 2);
+    } else if (!strcmp(name, "atomic_read")) {
+        *out = array_call(c, DO_ATOMIC_GET, 2);
+    } else if (!strcmp(name, "atomic_write")) {
+        *out = array_call(c, DO_ATOMIC_PUT, 3);
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
 int parse_call(compiler *c, const char *name, typed *out)
 {
     const kind elem = c->program->setting.elem;
@@ -200,38 +243,8 @@ int parse_call(compiler *c, const char *name, typed *out)
         *out = bulk_start(c);
     } else if (!strcmp(name, "bulk_open") || !strcmp(name, "bulk_wait")) {
         *out = bulk_word(c, name[5] == 'w');
-    } else if (!strcmp(name, "store4")) {
-        const reference r = array_argument(c);
-        const int to = r.array;
-        const typed index = index_in(c, r);
-        expect(c, ",");
-        const name_entry *e = find_name(c, peek(c)->text);
-        if (!e || e->lanes != 4) model_error(c, "store4 takes an elem4, not '%s'", peek(c)->text);
-        pass(c);
-        expect(c, ")");
-        const int at =
-            c->failed ? -1 : emit(c, DO_STORE, c->kernel->arrays[to].kind, to, e->reg, 4);
-        if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
-        *out = index;
-    } else if (!strcmp(name, "atomic_combine") || !strcmp(name, "shared_combine")) {
-        c->kernel->combines = 1;
-        *out = array_call(c, DO_ATOMIC_COMBINE, 3);
-        const int array = c->failed ? 0 : c->program->code[c->program->length - 1].b;
-        if (!c->failed && c->kernel->arrays[array].shared != (name[0] == 's'))
-            model_error(c, "atomic_combine is for global memory, shared_combine for shared memory");
-    } else if (!strcmp(name, "atomic_more")) {
-        *out = array_call(c, DO_ATOMIC_MORE, 3);
-        if (!c->failed &&
-            !is_whole_word(c->kernel->arrays[c->program->code[c->program->length - 1].b].kind))
-            model_error(c, "atomic_more adds to i32 or u32");
-    } else if (!strcmp(name, "atomic_next")) {
-        *out = array_call(c, DO_ATOMIC_NEXT, 2);
-    } else if (!strcmp(name, "atomic_read")) {
-        *out = array_call(c, DO_ATOMIC_GET, 2);
-    } else if (!strcmp(name, "atomic_write")) {
-        *out = array_call(c, DO_ATOMIC_PUT, 3);
     } else {
-        return 0;
+        return parse_array_call(c, name, out);
     }
     return 1;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Contexts: finds, opens and closes devices, and keeps the plans of resolved operators. The verbs
  * are in verbs.c. */
-#include "context/context.h"
 #include "context/threads.h"
 #include "many/many.h"
 #include "calls.h"
@@ -28,8 +27,6 @@ tally_status tally_device(int index, tally_device_info *info)
             if (count++ == index) return TALLY_OK;
     return tl_invalid(NULL, "device index is %d: must be 0..%d", index, count - 1);
 }
-
-/* ---- context ---- */
 
 /* Whether the options request the probe: the last of probe=on and probe=off; default on. */
 static int wants_probe(const char *options)
@@ -80,13 +77,14 @@ static tally_status open_context(tally **ctx, const tl_device_calls *kind, int n
 
 /* ---- the devices that a string names: "cuda", "cuda:1", "cuda:0+2", "cuda:all" ---- */
 
-/* The error for a string that names no device. It lists the names. what: the source of the string,
- * for the error sentence. */
+/* The error for a string that names no device: it lists the names. what: where the string is from.
+ * */
 static tally_status no_device(tally *ctx, const char *what, const char *device)
 {
     char choices[256] = "auto";
     tally_device_info info;
     size_t used = strlen(choices);
+
     for (int d = 0; d < DEVICES && used < sizeof choices; d++) {
         const char *const kind = devices[d]->name;
         for (int i = 0; devices[d]->describe(i, &info) && used < sizeof choices; i++)
@@ -149,8 +147,7 @@ static tally_status read_list(tally *ctx, const char *what, const char *device,
     }
 }
 
-/* Finds the devices that a string names: their kind, and their numbers within the kind. A kind
- * alone is its number 0; "auto" is the processors. */
+/* The devices that a string names: their kind, and their numbers. A kind alone is its number 0. */
 static tally_status find_devices(tally *ctx, const char *what, const char *device,
                                  const tl_device_calls **kind, int *numbers, int *count)
 {
@@ -195,9 +192,6 @@ static tally_status open_list(tally *ctx, const tl_device_calls *kind, const int
     return status;
 }
 
-/* ---- open and close ---- */
-
-/* Opens the device that a string without options names. */
 static tally_status open_named(tally *ctx, const char *what, const char *device,
                                const char *options)
 {
@@ -209,9 +203,8 @@ static tally_status open_named(tally *ctx, const char *what, const char *device,
                       : open_list(ctx, kind, numbers, count, options);
 }
 
-/* Opens the device that `device` names, or for "auto" the one that TALLY_DEVICE names. Then the
- * options of `device` follow those of TALLY_DEVICE; of two contradicting options the later one
- * holds. */
+/* Opens what `device` names, or for "auto" what TALLY_DEVICE names; then the options of `device`
+ * follow those of TALLY_DEVICE. */
 static tally_status open_device(tally *ctx, const char *device)
 {
     const char *what = "device", *more = "", *env = getenv("TALLY_DEVICE");

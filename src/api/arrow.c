@@ -8,8 +8,8 @@
 /* The formats of the types of tally.h in their order, with one character each; there is no bf16. */
 static const char numbers[] = "cCsSiIlLe?fg";
 
-/* Formats that are refused, by their first characters; if one format is the start of another, the
- * longer one comes first. */
+/* Formats that are refused, by their first characters; of two that begin alike the longer comes
+ * first. */
 static const struct {
     const char *begins, *name;
 } formats[] = {

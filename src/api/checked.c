@@ -2,9 +2,8 @@
  * sum:checked (calls.h). Most data is passed by a bound: so many elements of so many bits fit.
  * Else every result is computed. */
 #include "calls.h"
-#include "context/context.h"
 #include "context/view.h"
-#include "dtype/dtype.h"
+#include "dtype/number.h"
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +17,6 @@ int tl_is_checked(const char *op)
     return at && (!at[8] || at[8] == ':');
 }
 
-/* ---- elements ---- */
-
-/* Elements of one sequence. */
 typedef struct {
     const char *at;
     int64_t stride, n;          /* in bytes */
@@ -59,6 +55,7 @@ static int bits_of(const line *l)
     uint64_t all = 0;
     if (tally_dtype_size(l->dtype) < 8) return 8 * (int)tally_dtype_size(l->dtype);
     const int64_t sign = tl_dtype_kind(l->dtype) == 'I' ? -1 : 0;
+
     for (int64_t i = 0; i < l->n; i++) {
         int64_t v;
         memcpy(&v, l->at + i * l->stride, sizeof v);
@@ -73,8 +70,6 @@ static int is_small(const line *l)
     const int bits = bits_of(l), most = tl_dtype_kind(l->dtype) == 'I' ? 63 : 64;
     return l->n <= 1 || bits + 64 - __builtin_clzll((uint64_t)l->n) <= most;
 }
-
-/* ---- results ---- */
 
 static int fits(tl_total v, tally_dtype dtype)
 {
@@ -197,16 +192,15 @@ tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, cons
     return status;
 }
 
-/* ---- streams and fragments ---- */
-
-/* Adds row r. write: writes the running totals to `to`; else the first that does not fit is
- * refused, and the total does not change. */
+/* write: the running totals go to `to`; else the first that does not fit is refused, and the total
+ * does not change. */
 static tally_status add_row(tally *ctx, tl_total *total, const tally_view *in, int64_t r,
                             const tl_running *running, char *to)
 {
     const line l = row_of(in, r);
     const int64_t stride = running ? running->out->stride : 0;
     tl_total sum = *total;
+
     for (int64_t i = 0; i < l.n; i++) {
         const tl_total next = sum + number(&l, i),
                        result = running && running->exclusive ? sum : next;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Checks of options and outputs, for the verbs on all kinds of views and for streams. */
-#include "dtype/dtype.h"
+#include "dtype/number.h"
 #include "calls.h"
 #include "context/view.h"
 #include <assert.h>
@@ -127,8 +127,6 @@ tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *
     return tl_bits_check(ctx, v, name);
 }
 
-/* ---- views with validity, or pairs of views ---- */
-
 tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
 {
     int64_t low, high, first;
@@ -171,6 +169,7 @@ tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *na
 void tl_inputs_normal(tally_view *v)
 {
     tl_view_normal(v);
+
     /* rows of one element, side by side: kernels take stride 1 as dense */
     if (!v->offsets && v->n == 1 && v->row_stride == 1) v->stride = 1;
 }

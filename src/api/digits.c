@@ -171,8 +171,6 @@ int tally_digits_sound(const void *data, size_t bytes)
     return 1;
 }
 
-/* ---- conversion from and to tally_exact ---- */
-
 /* Converts the finite part of a sum to bins, of which it sets only low .. high. */
 static void open_bins(const tally_digits *d, tl_exact *e)
 {
@@ -225,8 +223,6 @@ int32_t tally_digits_merge_exact(tally_digits *d, const tally_exact *sum, int si
 
     return tally_digits_merge(d, &other.head, sign);
 }
-
-/* ---- statistics ---- */
 
 _Static_assert((int)TALLY_NEEDS_X == TL_X && (int)TALLY_NEEDS_Y == TL_Y &&
                    (int)TALLY_NEEDS_XX == TL_XX && (int)TALLY_NEEDS_YY == TL_YY &&

@@ -9,8 +9,6 @@
 
 static const char what[] = "exact sums";
 
-/* ---- rows of views ---- */
-
 enum { ROWS = 64 }; /* rows of a chunk */
 
 /* The rows of a prepared job: dense elements, gathered or in place. */
@@ -69,8 +67,7 @@ tally_status tl_job_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum)
     return status;
 }
 
-/* Checks a view under the name of tally_exact_add's argument; tl_job_open, which checks it too,
- * would call it `in`. */
+/* tl_job_open, which checks x too, would call it `in`. */
 static tally_status check_x(tally *ctx, const tally_view *x)
 {
     tally_view in, next, checked, checked_next;
@@ -81,7 +78,7 @@ static tally_status check_x(tally *ctx, const tally_view *x)
     return status;
 }
 
-/* Adds all elements of a view to a sum; of a view with a next, the products of pairs. */
+/* Of a view with a next, the products of pairs. */
 static tally_status add_view(tally *ctx, const tally_view *x, tl_exact *sum)
 {
     tl_job j;
@@ -108,8 +105,6 @@ static tally_status add_view(tally *ctx, const tally_view *x, tl_exact *sum)
     return status;
 }
 
-/* ---- tally_exact ---- */
-
 void tally_exact_init(tally_exact *sum)
 {
     if (sum) *sum = (tally_exact){{0}};
@@ -130,6 +125,7 @@ static tally_status add_alone(const tally_view *x, tl_exact *sum)
     tl_view_normal(&v);
     tl_plan_kernels(&plan, op, par, tl_isa_widest());
     tl_fp fp = tl_fp_enter();
+
     for (int64_t r = 0; r < v.rows; r++) {
         const char *const at = tl_view_row(&v, r, op->elem_bytes, &n);
         tl_exact_add(sum, &plan, at, v.stride, n);

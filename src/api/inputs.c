@@ -3,8 +3,6 @@
  * device, if it supports the call (tl_call.form), or by one of the three methods of the
  * processors (cpu/inputs/). */
 #include "calls.h"
-#include "context/context.h"
-#include "context/threads.h"
 #include "context/view.h"
 #include "cpu/shape.h"
 #include "law/fp.h"
@@ -20,17 +18,14 @@ tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_st
     return status ? status : tl_plan_of_host(ctx, "count", TALLY_F32, &feed->count);
 }
 
-/* ---- a call ---- */
-
-void tl_job_normal(tl_job *j)
+static void normalise(tl_job *j)
 {
     tl_inputs_normal(&j->in);
     if (j->in.next) tl_inputs_normal(&j->next);
 }
 
 /* After it, the views are checked, offsets are on the host, the form is known, and both plans are
- * of the processors. An operator that is resolved already (`named`) needs a check of its inputs
- * only. */
+ * of the processors. A resolved operator (`named`) needs a check of its inputs only. */
 tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *call, int here)
 {
     assert(call->in);
@@ -68,8 +63,6 @@ void tl_job_close(tl_job *j)
     tl_host_close(&j->copies);
 }
 
-/* ---- the device, or the processors ---- */
-
 tally_status tl_job_to_host(tl_job *j, tally_view *out)
 {
     assert(j->ready.plan.op);
@@ -79,13 +72,14 @@ tally_status tl_job_to_host(tl_job *j, tally_view *out)
     return status ? status : tl_host_view(&j->copies, out, j->form.op->result_bytes, 1);
 }
 
-tally_status tl_job_on_device(tl_job *j, const tl_call *verb, int *done)
+/* *done: as for tl_device_calls.run. verb: the verb, its results and its options. */
+static tally_status run_on_device(tl_job *j, const tl_call *verb, int *done)
 {
     tl_plan count; /* sums bytes, 1 for an element that counts (tl_call.count) */
     tl_call call = *verb;
     call.plan = &j->ready.plan, call.count = &count, call.in = &j->in, call.form = &j->form;
     *done = 0;
-    tl_job_normal(j);
+    normalise(j);
     if (j->here) return TALLY_OK;
     tally_status status = tl_plan_of(j->ctx, "sum", TALLY_U8, &count);
     return status ? status : j->ctx->device->calls->run(j->ctx->device, j->ctx, &call, done);
@@ -95,7 +89,7 @@ tally_status tl_job_on_device(tl_job *j, const tl_call *verb, int *done)
  * step by step (TL_FORM_STATES) always reads copies. */
 tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
 {
-    tl_job_normal(j);
+    normalise(j);
     const int in_place = tl_gather_reads(&j->in, out, reverse);
     tl_form late;
     if (in_place && j->in.valid && tl_form_late(&j->form, &late)) {
@@ -109,9 +103,6 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
         (tl_prepare_how){.in_place = in_place, .counts = !j->ready.plan.exact, .reverse = reverse});
 }
 
-/* ---- the verbs, on the processors ---- */
-
-/* Runs a call with the job's plan and elements on the processors. */
 static tally_status run(const tl_job *j, tl_call call)
 {
     call.plan = &j->ready.plan;
@@ -120,17 +111,14 @@ static tally_status run(const tl_job *j, tl_call call)
     return tl_run(j->ctx, tally_threads(j->ctx), &call);
 }
 
-/* ---- reduce ---- */
-
-/* Tries to reduce the valid elements without preparing them first. Sets *done if this form allows
- * it. */
+/* Tries to reduce the valid elements without preparing them first. */
 static tally_status reduce_present(tl_job *j, const tally_view *out, int *done)
 {
     const int threads = tally_threads(j->ctx);
     tl_form blank;
     tl_plan plan;
 
-    tl_job_normal(j);
+    normalise(j);
     if (!j->in.valid || j->in.next || j->ready.plan.exact || !tl_gather_reads(&j->in, NULL, 0))
         return TALLY_OK;
 
@@ -158,8 +146,6 @@ static tally_status reduce(tl_job *j, const tally_view *out)
     tl_states_rows(&j->ready, tally_threads(j->ctx), out, NULL, 0);
     return TALLY_OK;
 }
-
-/* ---- scan ---- */
 
 tally_status tl_job_results(tl_job *j, const tally_view *out, int64_t bytes, tally_view *dense)
 {
@@ -208,8 +194,6 @@ static tally_status scan(tl_job *j, const tally_view *y, const tally_scan_option
     return status;
 }
 
-/* ---- windows ---- */
-
 /* Computes the ranges of one sequence, whose first element has number `first` in the job. */
 static void run_ranges(tl_job *j, const tl_ranges *all, tl_line line, int64_t first)
 {
@@ -244,8 +228,6 @@ static tally_status window(tl_job *j, const tally_view *y, const tally_window_op
     return TALLY_OK;
 }
 
-/* ---- the three verbs ---- */
-
 static tally_status on_processors(tl_job *j, const tl_call *call)
 {
     tally_status status = tl_job_to_host(j, &j->out);
@@ -278,7 +260,7 @@ static tally_status run_job(tl_job *j, const tl_call *given)
     }
 
     tl_fp fp = tl_fp_enter();
-    if (tl_view_elements(&j->in)) status = tl_job_on_device(j, &call, &done);
+    if (tl_view_elements(&j->in)) status = run_on_device(j, &call, &done);
     if (!status && !done) status = on_processors(j, &call);
     tl_fp_leave(fp);
     return status;

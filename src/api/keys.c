@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Runs, groups and gathers: their checks; and the verbs by key. */
 #include "calls.h"
-#include "context/context.h"
 #include "context/view.h"
-#include "dtype/dtype.h"
+#include "dtype/number.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Checks that a view is one sequence, and copies it to *v as a normal view. bits: it may have
- * validity bits, and a next, which the copy does not have. */
+/* A view of one sequence, as a normal view in *v. bits: it may have validity bits, and a next,
+ * which the copy does not have. */
 static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name, int bits,
                                  tally_view *v)
 {
@@ -20,7 +19,6 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
     return tl_check_sequence(ctx, given, name, tl_element_bytes(given), bits, v);
 }
 
-/* Brings a view to host memory, because the processors do the work. back: it is written. */
 static tally_status bring(tl_host_copies *c, tally_view *v, int back)
 {
     if (!back) c->ctx->device->on_processors += v->n;
@@ -96,6 +94,7 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
                           offsets ? "order" : "offsets", offsets ? v.n : groups + 1);
 
     const tally_view others[] = {v, tl_bits_bytes(&v), tally_flat(order, TALLY_I64, v.n)};
+
     for (int i = 0; i < 3; i++) {
         const int64_t bytes = tl_element_bytes(&others[i]);
         if (tl_view_meets_numbers(&others[i], bytes, offsets, groups + 1) ||
@@ -195,9 +194,8 @@ static tally_status move_column(const tl_groups *g, const tally_view *rows, int6
 {
     const int64_t n = rows->n;
     const tally_view flat = {.valid = sorted->valid, .n = n, .stride = 1};
-    uint8_t *const from = rows->valid ? tl_key_memory(n, 1) : NULL, *const to =
-                                                                        from ? tl_key_memory(n, 1)
-                                                                             : NULL;
+    uint8_t *const from = rows->valid ? tl_key_memory(n, 1) : NULL;
+    uint8_t *const to = from ? tl_key_memory(n, 1) : NULL;
     tally_status status = TALLY_OK;
 
     if (rows->valid && !to) status = tl_no_memory(g->ctx, (size_t)n, "bytes for validity");
@@ -216,7 +214,7 @@ static tally_status move_column(const tl_groups *g, const tally_view *rows, int6
     return status;
 }
 
-/* Memory in the order of the groups for a column, of elements of `bytes` bytes. */
+/* Memory in the order of the groups for a column. */
 static tally_status make_sorted(const tl_groups *g, const tally_view *rows, int64_t bytes,
                                 tally_view *sorted)
 {
@@ -339,6 +337,7 @@ static tally_status by_key(tally *ctx, const char *op, tl_call call, const tally
     if (!status) status = run_keyed(&k, out);
 
     tally_view *const made[] = {&k.sorted[0], &k.sorted[1], &k.sorted_out};
+
     for (int i = 0; i < 3 - k.in_place; i++) {
         free(made[i]->data);
         free((void *)(uintptr_t)made[i]->valid);

@@ -6,7 +6,6 @@
 #include "store/cache.h"
 #include "law/fp.h"
 #include "context/threads.h"
-#include "context/context.h"
 #include "law/random.h"
 #include <assert.h>
 #include <stdio.h>
@@ -30,8 +29,6 @@ static const struct row {
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
-
-/* ---- data ---- */
 
 /* A float with random sign and mantissa, and a biased exponent in low .. low + span - 1. */
 static uint64_t with_exponent(uint64_t r, tally_dtype d, int low, int span)
@@ -70,8 +67,6 @@ static void fill(void *to, tally_dtype d, data kind)
     }
 }
 
-/* ---- one vector ---- */
-
 /* S(1) .. S(N) as results: pushes one element after the other, and reduces the counter after
  * each. */
 static void law(const tl_plan *plan, const char *x, char *out)
@@ -81,6 +76,7 @@ static void law(const tl_plan *plan, const char *x, char *out)
     tl_counter c;
     tl_state s;
     tl_counter_init(&c, 0);
+
     for (int64_t i = 0; i < N; i++) {
         op->lift(&s, x + i * op->elem_bytes, i, plan->par);
         tl_counter_push(&c, op, 0, &s);
@@ -131,8 +127,6 @@ static tally_status run(tally *ctx, const char *identity, const struct row *prog
 
     return differs(ctx, identity, program, kind, plan, v);
 }
-
-/* ---- all vectors ---- */
 
 static tally_status plan_of(tally *ctx, const struct row *program, tl_plan *plan)
 {

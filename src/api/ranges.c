@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * tally_window_ranges and tally_window_bounds: their checks. */
-#include "dtype/dtype.h"
 #include "calls.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -33,6 +32,7 @@ static void check_part(void *data, int64_t p)
 {
     check_work *w = data;
     const int64_t a = p * PART, b = a + PART < w->results ? a + PART : w->results, n = w->n;
+
     /* bit 63 is set if a number is below 0; differences of valid numbers do not overflow */
     uint64_t bad = 0;
 
@@ -78,6 +78,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     const int inputs = tl_has_inputs(in);
     tally_status status =
         inputs ? tl_form_of(ctx, op, in, &form) : tl_plan_of_host(ctx, op, in->dtype, &plan);
+
     /* tl_inputs_ranges makes a plan of its own; the checks here need the operator only */
     if (!status && inputs) plan.op = form.named, plan.exact = NULL;
     if (!status && !inputs) status = tl_plan_of_host(ctx, "count", in->dtype, &count);
@@ -234,6 +235,7 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
         return tl_invalid(ctx, "%s is NULL: must have space for %ld places",
                           start ? "end" : "start", v.n);
     const int64_t *const arrays[] = {start, end, w->lows, w->highs, w->parts};
+
     for (int i = 0; i < 10; i++) {
         const tally_view of = i / 5 == i % 5 ? v : tally_flat(arrays[i / 5], TALLY_I64, v.n);
         if (tl_view_meets_numbers(&of, tl_element_bytes(&of), arrays[i % 5], v.n))

@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* ---- copies ---- */
-
 /* what: of which a copy is made, for the sentence about memory. */
 static tally_status copy_bytes(tl_host_copies *c, void **p, int64_t low, int64_t high, int back,
                                const char *what)
@@ -143,8 +141,6 @@ tally_status tl_host_call(tl_host_copies *c, const tl_call *call, tally_view *in
     if (!status && call->out) status = same_offsets(c, given, in, "out", out);
     return status;
 }
-
-/* ---- calls ---- */
 
 /* Runs a call on the processors: device memory is copied to the host, and results back. */
 static tally_status run_on_processors(tally *ctx, const tl_call *call)

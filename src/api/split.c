@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The memory of a context's devices, and a sequence in parts on several devices: checks, then the
  * calls of many/. */
-#include "dtype/dtype.h"
+#include "dtype/number.h"
 #include "context/context.h"
 #include "calls.h"
 #include "law/fp.h"
@@ -91,7 +91,6 @@ typedef struct {
     int64_t all; /* elements of all parts */
 } split;
 
-/* Begins a call on parts: checks them. */
 static tally_status begin(split *s, tally *const *ctx, const char *op, const tally_view *parts,
                           int count)
 {
@@ -138,6 +137,7 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
     if (outs[k].n != length)
         return tl_invalid(t->ctx, "outs[%d].n is %ld: must be %ld", k, outs[k].n, length);
     status = check_part(t, "outs", k, &outs[k], op->result_bytes);
+
     for (int j = 0; !status && j < s->count; j++) {
         status = tl_view_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
                                  in_place && j == k);

@@ -7,7 +7,6 @@
  *    elements that count   1 1 0 0 1     (valid; for a nan form, and not NaN)
  *    scan                  1 2 2 2 3     reduce 3          window of 2: 0 2 1 0 1 */
 #include "calls.h"
-#include "context/context.h"
 #include "context/view.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -51,7 +50,6 @@ static tally_status run_count(job *j, const tally_view *in)
                   &(tl_call){j->verb, count, count, in, &out, &scan, j->window});
 }
 
-/* Computes j->counts. */
 static tally_status count_elements(job *j, tally *ctx, const char *op, const tally_view *in)
 {
     tl_job *const c = &j->call;
@@ -76,7 +74,7 @@ static tally_status count_elements(job *j, tally *ctx, const char *op, const tal
     return status;
 }
 
-/* Checks that the bits of `out`, a view of the results, overlap neither elements nor results. */
+/* The bits of `out`, a view of the results, overlap neither elements nor results. */
 static tally_status check_bits(job *j, const tally_view *out, int64_t result_bytes)
 {
     assert(out->valid);
@@ -107,8 +105,7 @@ static int64_t least_count(const job *j)
     return j->window && j->window->min_count > 0 ? j->window->min_count : 1;
 }
 
-/* Writes a bit for each result: whether enough elements were counted for it. The bitmap may be
- * device memory. */
+/* A bit for each result: were enough elements counted for it? The bitmap may be device memory. */
 static tally_status write_bits(job *j)
 {
     assert(j->counts && j->call.out.valid);

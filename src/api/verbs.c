@@ -2,17 +2,14 @@
  * The three verbs. They check arguments, copy offsets to where they are read, and give the work to
  * the device. */
 #include "calls.h"
-#include "context/context.h"
 #include "context/view.h"
 #include "law/fp.h"
 #include "cpu/isas.h"
-#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Tries a call whose views are not checked yet, because their offsets may be in device memory. Sets
- * *done if the device computed it; else nothing is written. */
+/* Tries a call whose offsets may be in device memory. Else nothing is written. */
 static tally_status run_on_segments(tally *ctx, tl_call call, void *results, int *done)
 {
     const int window = call.verb == TL_WINDOW;
@@ -26,8 +23,8 @@ static tally_status run_on_segments(tally *ctx, tl_call call, void *results, int
     return ctx->device->calls->run(ctx->device, ctx, &call, done);
 }
 
-/* Makes checked views normal, so that the device can compute with all their numbers. Returns
- * whether there is something to compute: a reduction gives a result also without elements. */
+/* Makes checked views normal. Is there something to compute? A reduction gives a result also
+ * without elements. */
 static int has_work(tl_verb verb, tally_view *in, tally_view *out)
 {
     tl_view_normal(in);
@@ -75,8 +72,6 @@ static tally_status run_plain(tally *ctx, const char *op, tl_call *call, void *r
     tl_host_close(&copies);
     return status;
 }
-
-/* ---- verbs ---- */
 
 /* call: the verb, its views and its options; it is changed. results: of a reduction. */
 static tally_status run_verb(tally *ctx, const char *op, tl_call *call, void *results)

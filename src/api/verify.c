@@ -3,7 +3,6 @@
  * in scalar C (spec.c). Case k of a run from seed s equals a run of one case from seed s + k, so a
  * mismatch can be repeated alone. */
 #include "law/fp.h"
-#include "context/context.h"
 #include "context/view.h"
 #include "law/random.h"
 #include "law/spec.h"
@@ -72,8 +71,8 @@ static void pick_operator(one_case *c)
     } while (tl_resolve(c->ctx, c->op, c->in.dtype, &c->scalar, &c->par) || c->scalar->inputs != 1);
 }
 
-/* Chooses a layout of at most SHORT elements (LONG if flat), fills the input, and chooses an
- * output with the same layout but dense. */
+/* A layout of at most SHORT elements (LONG if flat), filled, and an output with the same layout but
+ * dense. */
 static void pick_view(one_case *c)
 {
     int64_t bytes = c->scalar->elem_bytes, n = below(c, 100), rows = below(c, ROWS_MOST + 1),

@@ -2,8 +2,7 @@
  * The context, operators by name, scratch memory, and the last error. A failure is one sentence:
  * tl_fail formats it, stores it for tally_error, and returns the status. Callers write
  * `return tl_invalid(ctx, "n is %ld: must be at least 0", n);`. */
-#ifndef TALLY_CONTEXT_H
-#define TALLY_CONTEXT_H
+#pragma once
 
 #include "operator/plan.h"
 
@@ -37,8 +36,7 @@ struct tally {
  * From the strings that users write ("sum", "sum:f64", "ema:alpha=0.1") to rows of the tables
  * (operators.c), and to plans. */
 
-/* The scalar row and the parameter of `op` on dtype. An error names the choices. ctx may be
- * NULL. */
+/* The scalar row and the parameter of `op` on dtype. ctx may be NULL. */
 tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar,
                         tl_par *par);
 
@@ -49,15 +47,15 @@ const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype
 /* The instance for f64 of the built-in operator of this name. Requires: there is one. */
 const tl_scalar *tl_form_of_f64(const tl_scalar *op);
 
-/* The suffix with the parameter that tally_verify and the tests give to an operator. It is empty if
- * the parameter may be left out, except for var and nanvar, whose golden bits have ddof=1. Else it
- * is a value of the range in op/ops.def, 0.3 above the least. Returns `to`. */
+/* The suffix with the parameter that tally_verify and the tests give to an operator: empty if it
+ * may be left out, except for var and nanvar, whose golden bits have ddof=1; else 0.3 above the
+ * least of the range in op/ops.def. */
 enum { TL_SAMPLE_BYTES = 32 };
 const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_BYTES]);
 
-/* tl_plan_of: the plan of `op` on dtype for the verbs on ctx's device. tl_plan_of_host: the plan
- * for streams and fragments, which the processors compute on every device. A GPU can have the
- * first without the second if no C compiler can compile a user's operator. */
+/* tl_plan_of: for the verbs on ctx's device. tl_plan_of_host: for streams and fragments, which the
+ * processors compute on every device. A GPU can have the first without the second if no C compiler
+ * can compile a user's operator. */
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 
@@ -67,11 +65,8 @@ tally_status tl_plan_on_host(tally *ctx, const tl_scalar *op, tl_par par, tl_pla
 /* Like tl_plan_of_host, but allows operators of two inputs, whose elements are of dtype. */
 tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 
-/* ---- scratch memory ----
- *
- * Memory of a context's threads that is kept between calls. If each call allocated and freed it,
- * the system could take the pages away each time, and each page would cost a fault (0.2 to 0.5
- * us). */
+/* ---- scratch memory: kept between calls. If each call freed it, the system could take the pages
+ * away, and each page would cost a fault (0.2 to 0.5 us) ---- */
 
 enum { TL_SCRATCH_SLOTS = 5 };
 
@@ -79,11 +74,10 @@ enum { TL_SCRATCH_SLOTS = 5 };
  * memory. */
 int tl_scratch_begin(tally *ctx, int threads);
 
-/* Returns at least `bytes` bytes, aligned to 64, for a slot of thread number `thread`. The
- * content is lost when a larger size is requested. NULL: out of memory. */
+/* At least `bytes` bytes, aligned to 64; a larger request loses the content. NULL: out of memory.
+ * */
 void *tl_scratch(tally *ctx, int thread, int slot, size_t bytes);
 
-/* Frees all slots. */
 void tl_scratch_end(tally *ctx);
 
 /* Asks for pages of 2 MiB, so that access in any order misses the TLB less. memory: NULL too. */
@@ -112,12 +106,9 @@ tally_status tl_no_context(void);
 /* tl_fail for an allocation of `bytes` for `what`. */
 tally_status tl_no_memory(tally *ctx, size_t bytes, const char *what);
 
-/* The start-up probe (api/probe.c). Compares S(1) .. S(4096) of the vectors of probe.def, computed
- * by the device, with the law in scalar C. If they differ, returns TALLY_NO_DEVICE, and the
- * sentence names the row and both bit patterns. A pass is recorded in this process and in the
- * folder of compiled programs, under `identity` (the device's name and driver), tally's version and
- * the programs' texts. Devices whose kernels are compiled with the library (calls->text is NULL)
- * pass. */
+/* The start-up probe (api/probe.c): S(1) .. S(4096) of the vectors of probe.def, by the device and
+ * by the law in scalar C. A difference is TALLY_NO_DEVICE; the sentence names the row and both bit
+ * patterns. A pass is recorded in this process and in the folder of compiled programs, under
+ * `identity` (the device's name and driver), tally's version and the texts. Devices whose kernels
+ * are compiled with the library (calls->text is NULL) pass. */
 tally_status tl_probe(tally *ctx, const char *identity);
-
-#endif

@@ -3,15 +3,67 @@
  * one tl_device_calls. The API layer has already checked views and options, so a call fails only if
  * memory, support or the device itself is missing. Every call runs in the law's floating-point
  * environment (law/fp.h). A device sees plans, never the names of operators. */
-#ifndef TALLY_DEVICE_H
-#define TALLY_DEVICE_H
+#pragma once
 
-#include "inputs.h"
+#include "context.h"
 #include "law/counter.h"
 #include "operator/plan.h"
 
 typedef struct tl_device tl_device;
-struct tl_slab; /* law/slabs.h */
+struct tl_slab; /* law/counter.h */
+
+/* ---- forms (inputs.c) ----
+ *
+ * How an operator runs on elements with a validity bitmap, or with a second input. An element that
+ * is left out keeps its place in the tree. Kernels do not read bitmaps. They get prepared elements
+ * and an operator (the form) that give the bits of the law:
+ *
+ *  PLAIN   No element is left out, or elements are prepared already.
+ *  BLANK   An element that changes nothing replaces elements that are left out: OP_BLANK (-0.0 for
+ *          a sum), or a NaN in a nan form. For an exact sum it is -0, and zeros that are valid
+ *          become +0, so that the two can be told apart and counted.
+ *  MARK    The operator has a nan form, which then leaves out one marker value only (tl_par.marked)
+ *          and combines all other NaNs. Integers are converted to f64 if the operator computes in
+ *          f64, or if f64 has all of their values.
+ *  STATES  None of these: the states are combined one by one (cpu/inputs/inputs.h).
+ *
+ * Two inputs of different types are converted to a common type first (doc/inputs.md). */
+
+enum { TL_FORM_PLAIN, TL_FORM_BLANK, TL_FORM_MARK, TL_FORM_STATES };
+
+typedef struct tl_form {
+    int kind;
+    /* the requested operator; the operator that runs on prepared elements */
+    const tl_scalar *named, *op;
+    tl_par par;
+    uint64_t fill; /* the value that replaces an element that is left out */
+    int absent;    /* elements may be left out */
+    int late;      /* BLANK: elements are replaced after they were widened (tl_form_late) */
+} tl_form;
+
+/* For MARK, on processors that read elements in place: *late is a BLANK of the requested operator,
+ * whose blank is known for widened elements only. 0: there is none. */
+int tl_form_late(const tl_form *form, tl_form *late);
+
+/* The dtype of the elements that the operator gets: for two inputs the common type, if both
+ * dtypes are valid. */
+tally_dtype tl_inputs_dtype(const tally_view *in);
+
+/* Finds the operator's instance for `in`, and its form. Refuses a second input that is missing, not
+ * allowed, or of another shape. */
+tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_form *form);
+
+/* The two steps of tl_form_of. tl_form_begin: the form of an instance, for elements that may be
+ * left out (absent) or not. tl_form_fits: checks that `in` has the number of inputs that the
+ * operator takes, of equal shapes. */
+void tl_form_begin(tl_form *form, const tl_scalar *named, tl_par par, int absent);
+tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *named, const tally_view *in,
+                          const char *name);
+
+static inline int tl_has_absent(const tally_view *in)
+{
+    return in->valid || (in->next && in->next->valid);
+}
 
 /* ---- a call of a verb, as the API hands it to a device ---- */
 
@@ -55,8 +107,8 @@ typedef struct tl_call {
      * Then `in` has at least one element. */
     const tl_form *form;
 
-    /* 1: only the options are checked, and in->rows > 0. The views have offsets, which may be in
-     * device memory. A device computes the call if they are, and else leaves it to the caller. */
+    /* 1: only the options are checked, and in->rows > 0. The offsets may be in device memory: a
+     * device computes the call if they are, else leaves it to the caller. */
     int unchecked;
     tl_positions *positions; /* for TL_RUNS and TL_TAKE */
 } tl_call;
@@ -74,8 +126,8 @@ static inline int tl_is_reversed(const tl_call *c)
     return c->verb == TL_SCAN && c->scan && c->scan->reverse;
 }
 
-/* True if only the processors have kernels for the call: scans and windows of exact sums, windows
- * by ranges, reversed scans of segments (each segment has its own last element). */
+/* Only the processors have kernels for scans and windows of exact sums, windows by ranges, reversed
+ * scans of segments (each has its own last element). */
 static inline int tl_needs_processors(const tl_call *c)
 {
     const int each = c->verb == TL_SCAN || c->verb == TL_WINDOW; /* a result for each element */
@@ -85,8 +137,8 @@ static inline int tl_needs_processors(const tl_call *c)
 
 /* ---- parts of sequences ---- */
 
-/* The next n elements of one sequence, dense, of a stream or a fragment. x and out are both in host
- * memory or both in device memory. */
+/* The next n elements of one sequence, dense. x and out are both in host or both in device memory.
+ * */
 typedef struct tl_push {
     tl_verb verb;        /* TL_REDUCE or TL_SCAN */
     const tl_plan *plan; /* for the processors (TL_FOR_PROCESSORS) */
@@ -106,9 +158,9 @@ typedef enum tl_timing { TL_TIMES_STOP, TL_TIMES_START, TL_TIMES_READ } tl_timin
 /* What `use` sets. */
 typedef enum tl_use { TL_USE_STREAM, TL_USE_ALLOCATOR } tl_use;
 
-/* A grid is the state of many sequences that grow together, such as the cells of a field, between
- * pushes. The processors' struct (cpu/grid/grid.h) and a device's struct both begin with
- * tl_grid. device: NULL, or the device that has the grid in its memory. */
+/* A grid is the state of many sequences that grow together, such as the cells of a field. The
+ * processors' struct (cpu/grid/grid.h) and a device's begin with it. device: NULL, or the device
+ * that has the grid in its memory. */
 typedef struct tl_grid {
     const struct tl_grid_calls *calls;
     tl_device *device;
@@ -155,16 +207,16 @@ typedef struct tl_device_calls {
     tally_status (*plan)(tl_device *, tally *, const tl_scalar *op, tl_par par, tl_plan_use use,
                          tl_plan *plan);
 
-    /* Runs a call and sets *done. If the device has no kernels or no memory for it, *done is 0,
-     * nothing is written, and the caller uses the processors. */
+    /* If the device has no kernels or no memory for a call, *done is 0, nothing is written, and the
+     * caller uses the processors. */
     tally_status (*run)(tl_device *, tally *, const tl_call *, int *done);
 
     /* Continues a stream or a fragment. After a failure its counter and its scan are unchanged. */
     tally_status (*push)(tl_device *, tally *, const tl_push *);
 
-    /* Makes a grid of reductions in the memory of the device (of several devices: of the one that
-     * holds `step`). It takes steps and gives results in the memory of the host or of that device,
-     * which must outlive it. NULL: only the processors have grids. */
+    /* A grid of reductions in the memory of the device (of several: of the one that holds `step`).
+     * Steps and results lie in the memory of the host or of that device, which must outlive it.
+     * NULL: only the processors have grids. */
     tally_status (*grid)(tl_device *, tally *, const tl_plan *, int64_t rows, const void *step,
                          tl_grid **grid);
 
@@ -210,4 +262,3 @@ struct tl_device {
 #define DEVICE(name) extern const tl_device_calls tl_device_##name;
 TL_DEVICES(DEVICE)
 #undef DEVICE
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Suggestions for unknown names, for the error sentences of the library and of the command line. */
-#ifndef TALLY_HINT_H
-#define TALLY_HINT_H
+#pragma once
 
 enum { TL_HINT = 96 };
 
@@ -10,5 +9,3 @@ enum { TL_HINT = 96 };
  * NULL. what: the kind of name: "operator", "dtype", or another word. */
 const char *tl_hint(const char *what, const char *given, const char *const *names,
                     char to[TL_HINT]);
-
-#endif

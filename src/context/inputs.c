@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Finds the form of an operator for elements that may be left out (inputs.h). */
-#include "inputs.h"
-#include "dtype/dtype.h"
+#include "device.h"
+#include "dtype/number.h"
 #include "exact/exact.h"
-#include "context.h"
 #include "view.h"
 #include <assert.h>
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The table of operators and of their compiled instances, and the look-up of an operator's
  * string. */
-#include "context.h"
-#include "dtype/dtype.h"
+#include "dtype/number.h"
 #include "exact/exact.h"
 #include "hint.h"
 #include "user.h"
@@ -60,8 +59,6 @@ const tl_scalar *tl_form_of_f64(const tl_scalar *op)
     return compiled_for(&rows[i], TALLY_F64, 0);
 }
 
-/* ---- names ---- */
-
 /* The error for an operator whose name is unknown. It lists the names. */
 static tally_status no_operator(tally *ctx, const char *op)
 {
@@ -94,8 +91,7 @@ static operator_row row_of(const tl_user *u)
                           -INFINITY, INFINITY, "by its text",  u->where,       NULL};
 }
 
-/* Reads a suffix as a number: "1", or "ddof=1" if the operator's parameter is called ddof.
- * Returns 0 if it is not one. */
+/* A suffix as a number: "1", or "ddof=1" if the operator's parameter is called ddof. */
 static int parse_parameter(const operator_row *row, const char *text, double *value)
 {
     size_t name = strlen(row->param);

@@ -16,9 +16,12 @@
 #include <assert.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -85,8 +88,6 @@ static __attribute__((constructor)) void watch_forks(void)
     if (pthread_atfork(NULL, NULL, in_child))
         atomic_store(&forked, 1); /* forks could not be detected, so no thread is created */
 }
-
-/* ---- waiting ---- */
 
 static void sleep_while(atomic_int *state, int value)
 {
@@ -203,8 +204,7 @@ static void end_worker(worker *w)
 }
 
 /* Creates up to `wanted` workers for c; `count` includes them already. If one cannot be created,
- * new workers are ended until half of all workers are left, because the call's work needs memory
- * besides stacks. */
+ * new ones are ended until half of all are left, because the work needs memory besides stacks. */
 static void make_workers(call *c, int wanted)
 {
     const int before = c->workers, all = before + wanted;
@@ -213,6 +213,7 @@ static void make_workers(call *c, int wanted)
 
     int there = atomic_fetch_sub(&count, all - c->workers) - (all - c->workers);
     const int half = there / 2;
+
     for (; c->workers > before && there > half; there--) {
         end_worker(c->worker[--c->workers]);
         atomic_fetch_sub(&count, 1);
@@ -288,8 +289,6 @@ static void run_with_workers(call *c)
     return_workers(c);
 }
 
-/* ---- calls ---- */
-
 /* A function of its own, because its frame has 8 KiB. */
 static __attribute__((noinline)) int
 run_shared(int threads, int64_t chunks, void (*work)(void *data, const tl_worker *w), void *data)
@@ -360,8 +359,109 @@ void tl_pool_close(void)
     }
 
     pthread_mutex_unlock(&lock);
+
     for (worker *next; w; w = next) {
         next = w->next;
         end_worker(w);
     }
+}
+
+/* ---- the default number of threads ---- */
+
+enum { LINE = 4096, MOST = 1 << 20 };
+
+/* Where Linux keeps CPU quotas. A line of /proc/self/cgroup is NUMBER:CONTROLLERS:PATH; in
+ * version 2 CONTROLLERS is empty. */
+static const struct {
+    /* period NULL: the quota file has "QUOTA PERIOD" */
+    const char *controller, *folder, *quota, *period;
+} places[] = {
+    {"", "/sys/fs/cgroup", "cpu.max", NULL},
+    {"", "/sys/fs/cgroup/unified", "cpu.max", NULL},
+    {"cpu", "/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "cpu.cfs_period_us"},
+    {"cpu", "/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", "cpu.cfs_period_us"},
+};
+
+/* Reads the first numbers of a file, at most 2, and returns how many there are. "max" is not a
+ * number. */
+static int numbers(const char *root, const char *folder, const char *path, const char *name,
+                   long long v[2])
+{
+    char file[3 * LINE];
+    if (snprintf(file, sizeof file, "%s%s%s/%s", root, folder, path, name) >= (int)sizeof file)
+        return 0;
+    FILE *f = fopen(file, "re");
+    const int found = f ? fscanf(f, "%lld %lld", &v[0], &v[1]) : 0;
+    if (f) fclose(f);
+    return found > 0 ? found : 0;
+}
+
+/* The limit of one group, in processors; 0: none. */
+static int limit(const char *root, const char *path, int k)
+{
+    long long v[2], period[2];
+    const int found = numbers(root, places[k].folder, path, places[k].quota, v);
+    if (places[k].period && found)
+        v[1] = numbers(root, places[k].folder, path, places[k].period, period) ? period[0] : 0;
+    if (found + (places[k].period != NULL) < 2 || v[0] <= 0 || v[1] <= 0) return 0;
+    const long long whole = v[0] / v[1] + (v[0] % v[1] != 0);
+    return whole < MOST ? (int)whole : 0;
+}
+
+static int list_has(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    if (!length || !*list) return !length && !*list;
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && !memcmp(at, word, length)) return 1;
+    return 0;
+}
+
+/* The smallest limit of a group and of its parents, the last of which is the folder itself: a
+ * container may see no more, because the path in /proc is that of the whole machine. */
+static int smallest_limit(const char *root, char *path, int k, int least)
+{
+    for (char *end = path + strlen(path);; *end = 0) {
+        while (end > path && end[-1] == '/') *--end = 0;
+        const int here = limit(root, path, k);
+        if (here && (!least || here < least)) least = here;
+        if (end == path) return least;
+        while (end > path && end[-1] != '/') end--;
+    }
+}
+
+int tl_quota(const char *root)
+{
+    char name[LINE], line[LINE];
+    int least = 0;
+    if (snprintf(name, sizeof name, "%s/proc/self/cgroup", root) >= (int)sizeof name) return 0;
+
+    FILE *f = fopen(name, "re");
+
+    while (f && fgets(line, sizeof line, f)) {
+        char *controllers = strchr(line, ':'),
+             *path = controllers ? strchr(controllers + 1, ':') : NULL, copy[LINE];
+        if (!path) continue;
+        *path++ = 0;
+        path[strcspn(path, "\n")] = 0;
+        for (size_t k = 0; k < sizeof places / sizeof *places; k++)
+            if (list_has(controllers + 1, places[k].controller)) {
+                memcpy(copy, path, strlen(path) + 1);
+                least = smallest_limit(root, copy, (int)k, least);
+            }
+    }
+
+    if (f) fclose(f);
+    return least;
+}
+
+int tl_processors(void)
+{
+    cpu_set_t set;
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    const int here = !sched_getaffinity(0, sizeof set, &set) ? CPU_COUNT(&set)
+                     : online > 0                            ? (int)online
+                                                             : 1;
+    const int paid = tl_quota("");
+    return paid && paid < here ? paid : here;
 }

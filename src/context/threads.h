@@ -19,8 +19,7 @@
  *    chunk never waits, and the call ends with any number of threads.
  *  - `work` may make parallel calls, and any number of threads may call at once: a caller waits
  *    only for workers that run its own work. */
-#ifndef TALLY_THREADS_H
-#define TALLY_THREADS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,11 +41,10 @@ static inline int64_t tl_next_chunks(const tl_worker *w, int64_t count)
 
 static inline int64_t tl_next_chunk(const tl_worker *w) { return tl_next_chunks(w, 1); }
 
-/* Runs `work` on this thread and on up to threads - 1 workers, 1 <= threads <= TL_THREADS_MOST,
- * and returns when all are done. Each thread has the law's floating-point environment; workers
- * block all signals. Returns whether all chunks were taken. A thread that has no memory for its
- * part returns before it takes a chunk, and the other threads do the work. The call returns 0 if
- * no thread had memory. */
+/* Runs `work` on this thread and on up to threads - 1 workers, 1 <= threads <= TL_THREADS_MOST.
+ * Each thread has the law's floating-point environment; workers block all signals. A thread that
+ * has no memory for its part returns before it takes a chunk, and the others do the work. Returns
+ * whether all chunks were taken: 0 if no thread had memory. */
 int tl_parallel(int threads, int64_t chunks, void (*work)(void *data, const tl_worker *w),
                 void *data);
 
@@ -82,18 +80,11 @@ static inline void tl_atomic_least(int64_t *least, int64_t value)
     }
 }
 
-/* ---- processors.c ---- */
-
-/* The default number of threads: the processors of this process's affinity mask, limited by the CPU
- * quota of its cgroup. A container with a quota may run on every processor of the machine, but is
- * stopped for the rest of each period when its quota is used up. */
-
-/* The default number of threads, at least 1. */
+/* The default number of threads, at least 1: the processors of this process's affinity mask,
+ * limited by the CPU quota of its cgroup. A container with a quota may run on every processor, but
+ * is stopped for the rest of each period when its quota is used up. */
 int tl_processors(void);
 
-/* The number of processors that the CPU quotas of this process's cgroups allow, rounded up: the
- * smallest quota of its group and of the group's parents, of cgroup versions 1 and 2. 0: no
- * limit. root: "", or in tests a folder that replaces /. */
+/* The processors that the CPU quotas of this process's cgroups (versions 1 and 2) and of their
+ * parents allow, rounded up. 0: no limit. root: "", or in tests a folder that replaces /. */
 int tl_quota(const char *root);
-
-#endif

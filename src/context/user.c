@@ -3,11 +3,10 @@
  * the errors of compilers. */
 #define _GNU_SOURCE
 #include "user.h"
-#include "dtype/dtype.h"
+#include "dtype/number.h"
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,9 +254,9 @@ int tl_user_same(const tl_scalar *a, const tl_scalar *b)
 
 /* ---- what compilers say ---- */
 
-/* Finds the place and the message in one line of a log: "NAME:3:14: error: m" (gcc, clang),
- * "error: NAME:3:14: m" (PoCL), "NAME(3): error: m" (NVRTC). The name may be in quotes. Copies
- * "3:14: m" to `to` if the line is about the text. */
+/* The place and the message in a line of a log: "NAME:3:14: error: m" (gcc, clang), "error:
+ * NAME:3:14: m" (PoCL), "NAME(3): error: m" (NVRTC); the name may be in quotes. Copies "3:14: m".
+ * */
 static int read_log_line(const char *line, size_t length, const char *name, char *to,
                          size_t capacity)
 {
@@ -343,8 +342,8 @@ static void simplify_message(char *message, size_t capacity)
 }
 
 /* An error inside a word of the dialect. gcc names the word's own line, and in the next line, a
- * note, the line of the text: "NAME:7:11: note: in expansion of macro 'sel'". Copies "7:11: m (in
- * 'sel', where a constant is written num(c))". next: the line after the error's line. */
+ * note, that of the text: "NAME:7:11: note: in expansion of macro 'sel'". Copies "7:11: m (in
+ * 'sel', where a constant is written num(c))". */
 static int read_word_error(const char *error, size_t length, const char *next, const char *name,
                            char *to, size_t capacity)
 {

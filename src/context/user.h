@@ -10,8 +10,7 @@
  * A GPU's driver compiles the text, so whatever must be known before that (types, the bytes of a
  * state, the facts) is read from the text without a compiler. Each compiler then checks that the
  * state has these bytes. */
-#ifndef TALLY_USER_H
-#define TALLY_USER_H
+#pragma once
 
 #include "context.h"
 
@@ -113,5 +112,3 @@ void tl_user_close(tally *ctx);
 /* Makes the error sentence from a compiler's log: where:line and the first message. Returns
  * TALLY_BAD_DATA. */
 tally_status tl_user_error(tally *ctx, const tl_user *user, const char *log);
-
-#endif

@@ -245,9 +245,8 @@ static const char *const directives[] = {"define", "undef", "else",   "elif",  "
                                          "if",     "ifdef", "ifndef", "endif", NULL};
 static const signed char nests[] = {0, 0, 0, 0, 0, 1, 1, 1, -1};
 
-/* Reads a line that begins with #. Refuses one that is not in the table: it could include text that
- * is not in the cache's key, change the line numbers of error messages, or have a meaning on one
- * device only. */
+/* A line that begins with #. Refuses one that is not in the table: it could include text that is
+ * not in the cache's key, change line numbers of errors, or mean something on one device only. */
 static tally_status read_directive(reader *r, const char *at, int *depth)
 {
     char what[TL_USER_NAME], name[TL_USER_NAME];
@@ -310,6 +309,7 @@ static tally_status read_function(reader *r, const char *at)
     if (!*name || *at != '(') return TALLY_OK; /* the compiler has the better message */
 
     int found = 0;
+
     for (int i = 0; i < FUNCTIONS; i++) {
         if (strcmp(name, functions[i].name)) continue;
         if (functions[i].sized && !(r->has >> i & 1)) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The tokens of an operator's text, for user_facts.c. Comments and literals are replaced by blanks
  * first; then each call advances *at. */
-#ifndef TALLY_USER_WORDS_H
-#define TALLY_USER_WORDS_H
+#pragma once
 
 #include <ctype.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ static inline int mark(const char **at, char c)
     ++*at;
     return 1;
 }
-
-#endif

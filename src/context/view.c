@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Checks of views. All sizes are checked before a pointer is used. */
 #include "view.h"
-#include "threads.h"
 #include <assert.h>
 #include <string.h>
 
-/* sequences have fewer than 2^62 elements, so the sum of two lengths does not overflow. Nor does
+/* sequences have fewer than 2^62 elements, so the sum of two lengths does not overflow, nor does
  * the product of two numbers below FEW. */
 enum { LENGTH_BITS = 62, FEW = 1 << 30 };
 
@@ -21,7 +20,7 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
 
     if (is_dense(v)) return !__builtin_mul_overflow(v->n, bytes, high);
 
-    /* With stride 0 all elements are in one place. Their number is limited all the same, so that
+    /* With stride 0 all elements are in one place; their number is limited all the same, so that
      * the count of their bytes cannot overflow. */
     const __int128 elements =
         v->offsets ? v->offsets[v->rows] - v->offsets[0] : (__int128)v->rows * v->n;
@@ -42,17 +41,16 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
     return 1;
 }
 
-/* Whether the caller set data or n but left rows and row_stride at 0. The helpers of tally.h
- * write no such view: without rows, but with n elements, row_stride is n. */
+/* The caller set data or n but left rows and row_stride at 0. The helpers of tally.h write no such
+ * view: without rows, but with n elements, row_stride is n. */
 static int is_unfilled(const tally_view *v)
 {
     return v->rows == 0 && !v->offsets && v->row_stride == 0 &&
            (v->n > 0 || (v->data && v->stride == 0));
 }
 
-/* The number of elements of a checked view of which stride is 0 by mistake: both strides are 0,
- * where row_stride has no meaning and where the helpers of tally.h set it or the stride. 0: the
- * strides are meant. A stride of 0 that is meant has another row_stride beside it. */
+/* The elements of a checked view whose stride is 0 by mistake: both strides are 0, where row_stride
+ * has no meaning and the helpers of tally.h set it or the stride. 0: they are meant. */
 static int64_t unfilled_stride(const tally_view *v)
 {
     if (v->stride != 0 || v->row_stride != 0) return 0;
@@ -145,6 +143,7 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
      * row_stride / g, g the greatest common divisor. That is the smallest such distance. */
     uint64_t i = v->stride < 0 ? -(uint64_t)v->stride : (uint64_t)v->stride;
     uint64_t j = v->row_stride < 0 ? -(uint64_t)v->row_stride : (uint64_t)v->row_stride, g = i;
+
     for (uint64_t b = j, t; b; b = t) {
         t = g % b;
         g = b;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Views: their checks, the memory that they cover, overlaps, and the places of their sequences. */
-#ifndef TALLY_VIEW_H
-#define TALLY_VIEW_H
+#pragma once
 
 #include "context.h"
 #include <assert.h>
 
-/* Refuses views whose sizes are negative or overflow, whose data is missing, or whose offsets do
- * not ascend. name: "in" or "out". element_bytes: bytes of one element of this view; for an output,
- * of one result with all its values. */
+/* Refuses negative or overflowing sizes, missing data, offsets that do not ascend. name: "in" or
+ * "out". element_bytes: of one element; of an output, of one result with all its values. */
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name,
                            int64_t element_bytes);
 
@@ -16,9 +14,8 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name,
  * has no elements. Returns 0 if the numbers overflow. */
 int tl_view_extent(const tally_view *v, int64_t element_bytes, int64_t *low, int64_t *high);
 
-/* Sets numbers that no element depends on to harmless values: strides of extents of 1, and the
- * strides and offsets of a view without elements. After that, shapes and devices may compute with
- * all numbers of the checked view. */
+/* Sets numbers that no element depends on to harmless values: strides of extents of 1, strides and
+ * offsets of a view without elements. Then shapes and devices may compute with all numbers. */
 void tl_view_normal(tally_view *v);
 
 /* Refuses an output view in which two results have the same place. v is checked. */
@@ -38,13 +35,11 @@ int tl_view_meets_numbers(const tally_view *v, int64_t bytes, const int64_t *num
 tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
                              const tally_view *out, int64_t out_bytes, int in_place);
 
-/* Bytes of an element of v. */
 static inline int64_t tl_element_bytes(const tally_view *v)
 {
     return (int64_t)tally_dtype_size(v->dtype);
 }
 
-/* The number of elements of a checked view. */
 static inline int64_t tl_view_elements(const tally_view *v)
 {
     return v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->rows * v->n;
@@ -63,14 +58,13 @@ static inline int64_t tl_step(int64_t stride, int64_t element_bytes)
     return (int64_t)((uint64_t)stride * (uint64_t)element_bytes);
 }
 
-/* The number of elements from v->data to the first element of sequence r. It wraps for an empty row
- * beyond 2^63, which is not read. */
+/* The number of elements from v->data to the first of sequence r. It wraps for an empty row beyond
+ * 2^63. */
 static inline int64_t tl_view_first(const tally_view *v, int64_t r)
 {
     return tl_step(v->offsets ? v->offsets[r] : r, v->offsets ? v->stride : v->row_stride);
 }
 
-/* The number of elements of sequence r. */
 static inline int64_t tl_view_length(const tally_view *v, int64_t r)
 {
     return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n;
@@ -85,7 +79,6 @@ static inline char *tl_view_row(const tally_view *v, int64_t r, int64_t element_
     return tl_offset(v->data, tl_step(tl_view_first(v, r), element_bytes));
 }
 
-/* Bit number `at` of a bitmap. */
 static inline int tl_bit(const unsigned char *bits, int64_t at)
 {
     return bits[at >> 3] >> (at & 7) & 1;
@@ -157,5 +150,3 @@ static inline int64_t tl_share(const tally_view *in, int64_t t, int64_t shares)
     }
     return low;
 }
-
-#endif

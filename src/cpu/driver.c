@@ -42,8 +42,6 @@ typedef struct {
 
 static const tl_scalar *operator_of(const worker *w) { return w->t.run->call->plan->op; }
 
-/* ---- one sequence ---- */
-
 static tl_sequence sequence_of(const tl_call *c, int64_t r)
 {
     const int64_t in = c->plan->op->elem_bytes, out = c->plan->op->result_bytes;
@@ -62,8 +60,7 @@ static tl_sequence sequence_of(const tl_call *c, int64_t r)
     return s;
 }
 
-/* Returns memory for dense parts: the context's, which is kept, unless the parts are large. NULL:
- * out of memory. */
+/* The context's memory for dense parts, which is kept, or other memory for large ones. */
 static char *part_memory(worker *w, int64_t bytes)
 {
     if (bytes <= KEPT_BYTES) return tl_scratch(w->t.run->ctx, w->t.number, TL_DENSE, (size_t)bytes);
@@ -81,8 +78,8 @@ static void reach_of(const tl_call *c, int64_t *before, int64_t *after)
     *after = c->verb == TL_WINDOW ? c->window->after : 0;
 }
 
-/* The centres of a part, about `share` if that is not too few. Windows of neighbouring parts
- * overlap, so a part is at least twice as long as the window. */
+/* The centres of a part, about `share`. Windows of neighbouring parts overlap, so a part is at
+ * least twice as long as the window. */
 static int64_t part_length(const tl_scalar *op, int64_t width, int64_t share)
 {
     const int64_t bytes = tl_max(op->elem_bytes, op->result_bytes),
@@ -120,7 +117,7 @@ static parts parts_of(const tl_call *call, const tl_sequence *s, int64_t share)
 }
 
 /* Makes part k dense, computes it, and copies the results to their places. The first part has all
- * windows that reach beyond the left end, the last all that reach beyond the right end. */
+ * windows beyond the left end, the last those beyond the right end. */
 static __attribute__((noinline)) tally_status run_part(worker *w, const parts *a, int64_t k)
 {
     const tl_sequence *s = &a->s;
@@ -136,7 +133,7 @@ static __attribute__((noinline)) tally_status run_part(worker *w, const parts *a
     const int copies_x = s->x_stride != 1, copies_y = s->y_stride != 1 && out;
 
     /* Results begin at the same place in a page as elements: a processor takes a load for one of a
-     * store before it if both have the same place in their pages. */
+     * store before it with that place. */
     const int64_t x_bytes = copies_x ? ((to - from) * in + PAGE - 1) & -(int64_t)PAGE : 0,
                   y_bytes = copies_y ? (end - c) * out : 0;
     char *dense = part_memory(w, x_bytes + y_bytes);
@@ -264,7 +261,7 @@ static void run_chunks(void *data, const tl_worker *thread)
 
 /* ---- the sequences of a call ---- */
 
-/* The least length of the sequences that are processed on all threads, one after the other. */
+/* From this length on, sequences are processed on all threads, one after the other. */
 static int64_t long_length(const tl_call *c, int threads, int64_t least_bytes)
 {
     const tally_view *in = c->in;
@@ -294,8 +291,7 @@ static tally_status run_chunked(pass *p, int threads, int64_t chunks)
                                                        : tl_no_memory(p->run.ctx, 0, "threads");
 }
 
-/* Windows of a sequence with strides: threads take its parts, which are independent, unless they
- * are few. Returns 0 if they are. */
+/* Windows of a sequence with strides: threads take its parts, unless they are few (returns 0). */
 static int share_parts(pass *p, int threads, int64_t r)
 {
     const tl_call *call = p->run.call;

@@ -9,8 +9,7 @@
  *
  * Threads, strides, reversal and non-temporal stores are decided in driver.c, once for all shapes.
  * A shape supplies the work on dense parts of a sequence. */
-#ifndef TALLY_DRIVER_H
-#define TALLY_DRIVER_H
+#pragma once
 
 #include "context/device.h"
 #include "lanes.h"
@@ -84,8 +83,8 @@ typedef struct tl_shape {
     /* Computes a sequence of any strides on all threads. NULL, or out of memory with nothing
      * written: by parts on this thread. */
     tally_status (*strided)(tl_thread *, const tl_sequence *);
-    /* Computes the dense sequences r .. end - 1 faster than one at a time and sets *done, or does
-     * nothing. NULL: no such path. */
+    /* Computes the dense sequences r .. end - 1 faster than one at a time, or does nothing. NULL:
+     * no such path. */
     tally_status (*rows)(tl_thread *, int64_t r, int64_t end, int *done);
     int64_t least_bytes; /* fewer bytes of elements use one thread; 0: TL_PARALLEL_BYTES */
     int lanes;           /* lanes may compute the shape, columns included */
@@ -120,4 +119,3 @@ extern const tl_shape tl_ranges_shape;
 
 /* Appends n elements, `stride` elements apart, to a counter on this thread: reduce.c. */
 void tl_push_strided(const tl_plan *plan, const void *x, int64_t stride, int64_t n, tl_counter *c);
-#endif

@@ -2,7 +2,7 @@
  * The instruction sets and their kernels: makes the plan of an operator's instance for CPUs. */
 #include "isas.h"
 #include "context/context.h"
-#include "dtype/dtype.h"
+#include "dtype/number.h"
 #include "dtype/dtype_traits.h"
 #include "exact/exact.h"
 #include "narrow/narrow.h"

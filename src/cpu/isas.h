@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The instruction sets (isa.def), and the plans of built-in operators on CPUs. */
-#ifndef TALLY_ISAS_H
-#define TALLY_ISAS_H
+#pragma once
 
 #include "operator/plan.h"
 
@@ -32,5 +31,3 @@ int tl_isa_widest(void); /* the widest that this machine supports */
 
 /* The number of the instruction set called name, or TL_ISA_NONE. */
 int tl_isa_find(const char *name);
-
-#endif

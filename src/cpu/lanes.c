@@ -132,8 +132,8 @@ int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_
     return 1;
 }
 
-/* Sets the width of the strip, with padding. Rows of results that are columns lie side by side in
- * r: what a vector has beyond its row is overwritten by the next row, which must come later. */
+/* The width of the strip, with padding. Rows of results that are columns lie side by side in r: the
+ * next row overwrites what a vector has beyond its row. */
 static void set_width(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width)
 {
     const int64_t padded = tl_lanes_padded(buffers, width);
@@ -196,7 +196,7 @@ static tl_matrix results_in_r(const tl_lanes_buffers *buffers, int64_t width)
 }
 
 /* Stores l->rows results of each lane, from the states staged from soa[l->from] on, as rows i and
- * up of the strip (reversed scans: last row first). absent: the first of them has no value. */
+ * up of the strip (reversed: last row first). absent: the first has no value. */
 static void put(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t width, int64_t i,
                 tl_lower *l, int absent)
 {
@@ -331,7 +331,6 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
     }
 }
 
-/* The centre of the first result. */
 static int64_t first_centre(const tl_lanes_job *job) { return job->valid ? job->before : 0; }
 
 /* Windows that start at the first element: prefixes, and windows of all n elements. */

@@ -6,13 +6,12 @@
  *                             results back (lanes_rows.c, lanes_segments.c)
  *
  * Each lane follows the law on its own, so it does not matter which sequences share a strip. */
-#ifndef TALLY_LANES_H
-#define TALLY_LANES_H
+#pragma once
 
 #include "shape.h"
 #include "context/device.h"
 #include "context/threads.h"
-#include "law/slabs.h"
+#include "law/counter.h"
 
 enum {
     TL_LANES_LONG = 1024,    /* longest row or segment; longer ones are processed one at a time */
@@ -58,7 +57,7 @@ typedef struct tl_lanes_from {
 } tl_lanes_from;
 
 /* Where the results of a strip go: to sequences (n[c] <= most results to q[c], or all to out + c *
- * pitch bytes if q is NULL), or to columns. */
+ * pitch bytes), or to columns. */
 typedef struct tl_lanes_to {
     char *const *q;
     const int64_t *n;
@@ -125,9 +124,9 @@ typedef struct tl_lanes_size {
     int64_t width, longest, transposed;
 } tl_lanes_size;
 
-/* Prepares for strips of up to `width` lanes of sequences of up to `longest` elements. buffers->t
- * gets space for at least `transposed` elements. The memory is that of thread number `me` in the
- * context. 0: out of memory. */
+/* For strips of up to `width` lanes of sequences of up to `longest` elements. t gets space for at
+ * least `transposed` elements. The memory is that of thread number `me` in the context. 0: out of
+ * memory. */
 int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_job *job,
                   tl_lanes_size size);
 
@@ -153,17 +152,17 @@ typedef struct tl_lanes_part {
     const int32_t *ends;
 } tl_lanes_part;
 
-/* The same in parts: appends rows at .. at + n - 1, of which from->x is the first, to
- * buffers->k.carry. Requires: at is a multiple of 8; so is n, except in the last part, which stages
- * S(at + n) as soa[to + lane]. */
+/* The same in parts: appends rows at .. at + n - 1, of which from->x is the first, to k.carry.
+ * Requires: at is a multiple of 8; so is n, except in the last part, which stages S(at + n) as
+ * soa[to + lane]. */
 void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_part *part);
 
 typedef struct tl_lanes_span {
     int64_t first, at, n, total;
 } tl_lanes_span;
 
-/* Scans rows at .. at + n - 1. If at > 0, carry holds the state of the rows before. total: rows of
- * the whole sequence. from and to begin with row `first`, which must be 0 for reversed scans. */
+/* Rows at .. at + n - 1. If at > 0, carry holds the state of the rows before. total: rows of the
+ * whole sequence. from and to begin with row `first`, 0 for reversed scans. */
 void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_to *to,
                    const tl_lanes_span *span);
 
@@ -256,10 +255,8 @@ int tl_lanes_take_rows(const tl_lanes_job *job);
 int tl_lanes_take_columns(const tally_view *in);
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads);
 
-/* Writes the nodes of each sequence of a reduction, with the levels of `of`. A node counts its
- * elements from 0. For each node, states has the state of each sequence. 0: out of memory.
- * Requires: the sequences have one length, and the operator reads no index. */
+/* The nodes of each sequence of a reduction, with the levels of `of`, counting from 0; for each
+ * node, the state of each sequence. 0: out of memory. Requires: sequences of one length, an
+ * operator that reads no index. */
 int tl_lanes_nodes(tally *ctx, const tl_lanes_job *job, int threads, const tl_slab *of,
                    unsigned char *states);
-
-#endif

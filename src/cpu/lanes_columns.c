@@ -13,7 +13,6 @@
 #include "narrow/narrow.h"
 #include "widen.h"
 #include "cpu/kernel/simd.h"
-#include "context/context.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <stdlib.h>
@@ -79,9 +78,8 @@ static int64_t rows_in_place(const tally_view *in, int64_t col, int64_t padded)
     return tl_min(rows, in->n);
 }
 
-/* Finds where elements of strip s are and where their results go. rest 0: of its whole vectors, or
- * of all its columns if kernels may read beyond them. rest 1: of the remaining columns. Returns 0
- * if there are no columns. */
+/* Where the elements of strip s are, and their results go. rest 0: of its whole vectors, or of all
+ * columns if kernels may read beyond them; 1: of the remaining columns. 0: there are none. */
 static int strip_at(const columns *c, const tl_lanes_buffers *buffers, int64_t s, int rest,
                     tl_lanes_from *from, tl_lanes_to *to)
 {
@@ -157,7 +155,6 @@ static blocks cut(const tl_lanes_job *job, int threads)
     return b;
 }
 
-/* The first row of node j. */
 static int64_t piece_at(const blocks *b, int64_t j)
 {
     int64_t at = 0;

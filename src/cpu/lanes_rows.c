@@ -8,8 +8,6 @@
  * Where neither is needed, the caller's memory is read and written in place. */
 #include "lanes.h"
 #include "widen.h"
-#include "cpu/kernel/simd.h"
-#include "context/context.h"
 #include "context/view.h"
 #include <assert.h>
 #include <stddef.h>
@@ -38,9 +36,9 @@ static int64_t start_of(const tally_view *v, int64_t r)
     return v->offsets ? v->offsets[r] : r * v->n;
 }
 
-/* Sequences up to this length are faster in lanes than one at a time. For reductions of rows it
- * depends on the operator: one row costs 10 to 40 ns and then little for each element
- * (bench/results). Segments one at a time also have branches that are mispredicted. */
+/* Up to this length lanes are faster than one at a time. For reductions of rows it depends on the
+ * operator: one row costs 10 to 40 ns and then little for each element (bench/results). Segments
+ * one at a time also have mispredicted branches. */
 static int64_t longest_of(const tl_lanes_job *job)
 {
     const tl_plan *plan = job->plan;

@@ -92,8 +92,7 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
 }
 
 /* Segments of one class may share a strip. Of a reduction, all nodes of 8 or more elements must be
- * the same; a scan may end with such a node. What begins at the end (reverse, after) needs one
- * length. */
+ * the same; a scan may end with one. What begins at the end (reverse, after) needs one length. */
 static uint64_t class_of(const tl_lanes_job *job, uint64_t n)
 {
     if (job->verb == TL_REDUCE) return n / TL_LANES_OVER;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The scan of dense elements: scan_tiles.c on one thread, scan.c on several. */
-#ifndef TALLY_CPU_SCAN_H
-#define TALLY_CPU_SCAN_H
+#pragma once
 
 #include "driver.h"
 
@@ -42,5 +41,3 @@ int tl_scan_block_level(const tl_plan *plan, int64_t n, int threads);
 
 /* Scans elements on this thread. c: the counter to continue: s->done, or a thread's own. */
 void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work);
-
-#endif

@@ -2,8 +2,7 @@
  * The shapes on CPUs. A view is cut into dense pieces, threads compute them, and the law joins the
  * results. Requires: views are checked (view.h) and plans are resolved. Error: TALLY_NO_MEMORY
  * only. */
-#ifndef TALLY_SHAPE_H
-#define TALLY_SHAPE_H
+#pragma once
 
 #include "context/device.h"
 #include "law/counter.h"
@@ -25,11 +24,11 @@ static inline int64_t tl_clamp(int64_t x, int64_t low, int64_t high)
     return tl_max(low, tl_min(x, high));
 }
 
-/* The plan of windows, where lower applies min_count: in nan forms that count (tl_par.few). */
+/* The plan of windows, where lower applies min_count: in nan forms that count. */
 static inline tl_plan tl_plan_of_window(const tl_plan *plan, const tally_window_options *o)
 {
     tl_plan own = *plan;
-    if (plan->op->counted && o->min_count > 0) own.par.few = o->min_count - 1;
+    if (plan->op->counted && o->min_count > 0) own.par.insufficient = o->min_count - 1;
     return own;
 }
 
@@ -80,13 +79,11 @@ typedef struct tl_line {
     int64_t y_stride;
 } tl_line;
 
-/* ---- calls ---- */
-
 /* Appends n dense elements, indices c->end and up, to a counter. Uses up to `threads` threads. */
 void tl_push_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl_counter *c);
 
-/* Writes the nodes of each sequence of a checked and normalised view. The nodes have the start and
- * the levels of `of`. For each node, states has the state of each sequence. */
+/* The nodes of each sequence of a checked and normal view, with the start and the levels of `of`;
+ * for each node, the state of each sequence. */
 tally_status tl_slab_nodes(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
                            const struct tl_slab *of, unsigned char *states);
 
@@ -95,5 +92,3 @@ tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, in
 
 /* Runs a call on up to `threads` threads (driver.c). Requires: views are checked and normal. */
 tally_status tl_run(tally *ctx, int threads, const tl_call *call);
-
-#endif

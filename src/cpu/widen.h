@@ -7,8 +7,7 @@
  *                                     |  to_wide, from_wide: to and from states of the law
  *
  * Each function calls the kernel of the same name (kernel.h). */
-#ifndef TALLY_WIDEN_H
-#define TALLY_WIDEN_H
+#pragma once
 
 #include "law/counter.h"
 #include "operator/plan.h"
@@ -117,5 +116,3 @@ void tl_window_feed(const tl_plan *plan, tl_window_work *k, tl_window_piece *pie
 void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, tl_lower *l);
 void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop,
                       int64_t high, int64_t blocks);
-
-#endif

@@ -355,10 +355,10 @@ static tally_status run_slice(tl_window *win, const tl_slice *slice, int which, 
     return tl_thread_no_memory(win->ctx, (size_t)win->w * op->state_bytes, "a window's states");
 }
 
-/* Like run_slice, but a window with fewer than min_count elements that are not NaN has no value.
- * For each chunk of results, runs the operator's windows and those of `count`. A chunk is at least
- * as long as the window, so overlaps at most double the work. The first chunk has all windows that
- * reach beyond the left end, the last all that reach beyond the right end. */
+/* Like run_slice, but a window with fewer than min_count elements that are not NaN has no value:
+ * for each chunk of results, the operator's windows and those of `count`. A chunk is at least as
+ * long as the window, so overlaps at most double the work. The first chunk has all windows beyond
+ * the left end, the last those beyond the right end. */
 static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out, int64_t *count)
 {
     const tl_plan *plan = win->plan;

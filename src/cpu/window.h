@@ -5,8 +5,7 @@
  *   centres  0 ............ before .......... n - after ............ n
  *            [   prefixes  |   full windows   |     suffixes        ]
  *            window_edges.c      window.c         window_edges.c */
-#ifndef TALLY_WINDOW_H
-#define TALLY_WINDOW_H
+#pragma once
 
 #include "context/context.h"
 #include "operator/plan.h"
@@ -68,10 +67,10 @@ typedef struct tl_window_threads {
     int first, count;
 } tl_window_threads;
 
-/* Prepares the windows of `options` for plan. count: the plan of operator count on the same element
- * type, which must live until close; used where tl_needs_count, else it may be NULL. The context
- * must have scratch memory for threads first .. first + count - 1. Errors:
- * TALLY_INVALID, TALLY_NO_MEMORY; close may be called after either. */
+/* Prepares the windows of `options`. count: the plan of operator count on the same element type,
+ * which must live until close; used where tl_needs_count, else it may be NULL. The context must
+ * have scratch memory for threads first .. first + count - 1. Errors: TALLY_INVALID,
+ * TALLY_NO_MEMORY; close may be called after either. */
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
                             const tally_window_options *options, tl_window_threads threads);
 
@@ -105,20 +104,16 @@ int tl_window_prepare(tl_window_buffers *buffers, const tl_plan *plan, int64_t w
 /* Returns memory aligned to a cache line; earlier contents are lost. NULL: out of memory. */
 void *tl_window_memory(tl_window_buffers *buffers, size_t bytes);
 
-/* The number of elements of a tile. */
 int64_t tl_window_tile(const tl_plan *plan);
 
-/* The result of centre i. */
 char *tl_window_at(const tl_window_job *job, int64_t i);
 
-/* Write the results of centres lo .. hi - 1. prefixes: windows of lengths lo + after + 1 and up.
- * wholes: windows that hold all of x. suffixes: windows that start at lo - before and up. prefixes
- * and suffixes use `buffers`; 0: out of memory. */
+/* The results of centres lo .. hi - 1. prefixes: windows of lengths lo + after + 1 and up. wholes:
+ * of all of x. suffixes: windows that start at lo - before and up. prefixes and suffixes use
+ * `buffers`; 0: out of memory. */
 void tl_window_empties(const tl_window_job *job, int64_t lo, int64_t hi);
 int tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
                        tl_window_buffers *buffers);
 void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi);
 int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi,
                        tl_window_buffers *buffers);
-
-#endif

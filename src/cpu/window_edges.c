@@ -7,13 +7,9 @@
  *   right   suffixes x[p..]: the last elements go through the ladder of window_kernel.h. After that
  *           its rings hold the nodes of all suffixes, for w log w combines instead of w^2. */
 #define _GNU_SOURCE
-#include "window.h"
 #include "scan.h"
-#include "shape.h"
-#include "widen.h"
 #include "context/context.h"
 #include "law/counter.h"
-#include "law/order.h"
 #include <stdlib.h>
 #include <string.h>
 

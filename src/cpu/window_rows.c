@@ -29,8 +29,7 @@ static int64_t group_of(const tl_thread *t, const tl_window *win)
 }
 
 /* Are sequences joined (window.h)? Not segments so short that their other windows are most of the
- * work, unless that is cheap; and not rows so long that it is faster to stream all their windows
- * and to write some again. */
+ * work, unless that is cheap; nor rows so long that streaming all their windows is faster. */
 static int is_joined(const tl_thread *t, const tl_window *win)
 {
     const tally_view *in = t->run->call->in;
@@ -92,9 +91,8 @@ static tally_status part(tl_thread *t, const tl_part *p)
 
 /* ---- adjacent rows ---- */
 
-/* Computes the windows that are not full, at the start or at the end of each of `count` rows from x
- * on. They are windows of short rows, which are copied out; many are computed at once. 0: out of
- * memory. */
+/* The windows that are not full, at the start or end of each of `count` rows from x on: windows of
+ * short rows, which are copied out, many at once. 0: out of memory. */
 static int ends_of_rows(tl_thread *t, const char *x, int64_t count, char *y, int at_end)
 {
     const tl_plan *plan = t->run->call->plan;

@@ -2,12 +2,11 @@
  * dtype.def for the preprocessor: facts about TL_DT and TL_ACC that an instance
  * (cpu/kernel/instance.h) needs in #if lines, where X-macro rows cannot be used. One line per
  * element type, with these columns. */
-#ifndef TALLY_DTYPE_TRAITS_H
-#define TALLY_DTYPE_TRAITS_H
+#pragma once
 
 #define TL_CAT_(a, b) a##b
 #define TL_CAT(a, b)  TL_CAT_(a, b)
-/* The same, for use while TL_CAT is being expanded. */
+/* While TL_CAT is being expanded. */
 #define TL_PASTE_(a, b)      a##b
 #define TL_PASTE(a, b)       TL_PASTE_(a, b)
 #define TL_CAT3_(a, b, c)    a##_##b##_##c
@@ -47,31 +46,32 @@
     double, TALLY_F64, 8, 3, 0, int64_t, INT64_MAX, INT64_MIN, __builtin_nan(""), none, i64, f64, \
         u64, 12
 
-#define TL_1_(a, ...)                                      a
-#define TL_2_(a, b, ...)                                   b
-#define TL_3_(a, b, c, ...)                                c
-#define TL_4_(a, b, c, d, ...)                             d
-#define TL_5_(a, b, c, d, e, ...)                          e
-#define TL_6_(a, b, c, d, e, f, ...)                       f
-#define TL_7_(a, b, c, d, e, f, g, ...)                    g
-#define TL_8_(a, b, c, d, e, f, g, h, ...)                 h
-#define TL_9_(a, b, c, d, e, f, g, h, i, ...)              i
-#define TL_10_(a, b, c, d, e, f, g, h, i, j, ...)          j
-#define TL_11_(a, b, c, d, e, f, g, h, i, j, k, ...)       k
-#define TL_12_(a, b, c, d, e, f, g, h, i, j, k, l, ...)    l
-#define TL_13_(a, b, c, d, e, f, g, h, i, j, k, l, m, ...) m
-#define TL_14_(a, b, c, d, e, f, g, h, i, j, k, l, m, n)   n
-#define TL_COLUMN(n, dt)                                   TL_COLUMN_(n, TL_CAT(TL_TRAITS_, dt))
-#define TL_COLUMN_(n, ...)                                 TL_CAT3_x(n, __VA_ARGS__)
-#define TL_CAT3_x(n, ...)                                  TL_##n##_(__VA_ARGS__)
+/* Trait n of a type: the n-th of the list. */
+#define TL_1_(a, ...)   a
+#define TL_2_(a, ...)   TL_1_(__VA_ARGS__)
+#define TL_3_(a, ...)   TL_2_(__VA_ARGS__)
+#define TL_4_(a, ...)   TL_3_(__VA_ARGS__)
+#define TL_5_(a, ...)   TL_4_(__VA_ARGS__)
+#define TL_6_(a, ...)   TL_5_(__VA_ARGS__)
+#define TL_7_(a, ...)   TL_6_(__VA_ARGS__)
+#define TL_8_(a, ...)   TL_7_(__VA_ARGS__)
+#define TL_9_(a, ...)   TL_8_(__VA_ARGS__)
+#define TL_10_(a, ...)  TL_9_(__VA_ARGS__)
+#define TL_11_(a, ...)  TL_10_(__VA_ARGS__)
+#define TL_12_(a, ...)  TL_11_(__VA_ARGS__)
+#define TL_13_(a, ...)  TL_12_(__VA_ARGS__)
+#define TL_14_(a, ...)  TL_13_(__VA_ARGS__)
+#define TL_NTH_(n, ...) TL_##n##_(__VA_ARGS__)
+#define TL_NTH(n, ...)  TL_NTH_(n, __VA_ARGS__, )
+#define TL_TRAIT(n, dt) TL_NTH(n, TL_CAT(TL_TRAITS_, dt))
 
 /* The accumulator of an instance: C type, public name, bytes, floating-point or not. u64 is the
  * wrapping 64-bit integer for both signs. */
-#define TL_ACCUMULATOR_u64    uint64_t, TALLY_U64, 8, 0
-#define TL_ACCUMULATOR_f32    float, TALLY_F32, 4, 1
-#define TL_ACCUMULATOR_f64    double, TALLY_F64, 8, 1
-#define TL_ACCUMULATOR_none   float, 0, 4, 1
-#define TL_ACC_COLUMN(n, acc) TL_COLUMN_(n, TL_CAT(TL_ACCUMULATOR_, acc), 0)
+#define TL_ACCUMULATOR_u64   uint64_t, TALLY_U64, 8, 0
+#define TL_ACCUMULATOR_f32   float, TALLY_F32, 4, 1
+#define TL_ACCUMULATOR_f64   double, TALLY_F64, 8, 1
+#define TL_ACCUMULATOR_none  float, 0, 4, 1
+#define TL_ACC_TRAIT(n, acc) TL_NTH(n, TL_CAT(TL_ACCUMULATOR_, acc))
 
 /* What the CPU kernels get instead of an element (OP_WIDEN; cpu/elements/convert.def). */
 #define TL_WIDEN_OWN         0
@@ -89,4 +89,3 @@
 /* conversions only: LOW and HIGH with tl_par.marked */
 #define TL_WIDEN_LOW_MARK  12
 #define TL_WIDEN_HIGH_MARK 13
-#endif

@@ -30,8 +30,6 @@ static void mul_pow5(struct big *b, int64_t k)
     for (; k > 0; k--) mul_add(b, 5, 0);
 }
 
-/* ---- powers of five ---- */
-
 uint64_t tl_pow5[TL_POW5_MAX - TL_POW5_MIN + 1][2];
 
 static void divide_by_5(struct big *b)
@@ -406,6 +404,7 @@ int tl_decimal_parse(const char *s, const char *e, __int128 *units)
     if (exponent < -AFTER_POINT) return TL_DECIMAL_DIGITS;
 
     assert(count <= DIGITS);
+
     for (int64_t k = exponent + AFTER_POINT, step; k > 0; k -= step) {
         step = k < 11 ? k : 11;
         digits *= tl_ten[step];

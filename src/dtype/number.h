@@ -7,12 +7,27 @@
  *
  * Everything else (20 digits, inf, 0x bits, errors) is handled by number.c, byte by byte and
  * exactly. */
-#ifndef TALLY_NUMBER_H
-#define TALLY_NUMBER_H
+#pragma once
 
 #include "tally.h"
 #include <assert.h>
 #include <string.h>
+
+enum {
+    TL_DTYPES = 0
+#define DTYPE(...) +1
+#include "dtype.def"
+#undef DTYPE
+};
+
+/* The name for sentences, also of a number that is no type. */
+static inline const char *tl_dtype_word(tally_dtype d)
+{
+    return tally_dtype_name(d) ? tally_dtype_name(d) : "unknown";
+}
+
+/* 'I', 'U' or 'F'; 0 if there is no such type. */
+char tl_dtype_kind(tally_dtype d);
 
 #define TL_FORCE_INLINE static inline __attribute__((always_inline))
 
@@ -44,7 +59,7 @@ int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value);
 /* Is [s, e) equal to `word` (lower case), ignoring case? */
 int tl_is_word(const char *s, const char *e, const char *word);
 
-/* format.c: writes value as text, at most TL_VALUE_CHARS characters. Returns their end. */
+/* dtype.c: writes value as text, at most TL_VALUE_CHARS characters. Returns their end. */
 enum { TL_VALUE_CHARS = 32 }; /* the longest text has 24 characters */
 char *tl_format(char *out, tally_dtype dtype, const void *value, int hex);
 
@@ -52,18 +67,17 @@ char *tl_format(char *out, tally_dtype dtype, const void *value, int hex);
 enum { TL_LIST_CHARS = 200 };
 size_t tl_list(int n, const int64_t *numbers, char out[TL_LIST_CHARS]);
 
-/* dtype.c: converts a number of type `from` to type `to`. Returns 0 if that type has no such
- * number: an integer must be whole and in range; a float is rounded to nearest (in the caller's
- * rounding mode), and is out of range if a finite number would become infinite. Not for f16 and
- * bf16. */
+/* dtype.c: a number of type `from` as type `to`. 0 if that type has no such number: an integer must
+ * be whole and in range; a float is rounded to nearest (in the caller's mode), and a finite number
+ * must not become infinite. Not for f16 and bf16. */
 int tl_cast(tally_dtype to, void *out, tally_dtype from, const void *value);
 
 /* A decimal as an exact integer, in units of 1 / TALLY_KEY_PART: the keys of windows, and lengths
  * along them. A number from -2^63 to 2^64 - 1 with 18 digits after the point fits 128 bits. */
 enum { TL_DECIMAL_CHARS = 48 };
 
-/* Why a text is not such a decimal: it is not a number; it is outside -2^63 .. 2^64 - 1; it has
- * more than 18 digits after the point, not counting zeros at the end. */
+/* Not a number; outside -2^63 .. 2^64 - 1; more than 18 digits after the point, not counting zeros
+ * at the end. */
 enum { TL_DECIMAL_OK, TL_DECIMAL_BAD, TL_DECIMAL_RANGE, TL_DECIMAL_DIGITS };
 
 /* Parses the whole text [s, e). */
@@ -312,5 +326,3 @@ TL_FORCE_INLINE int tl_fast_value(const char **p, tally_dtype dtype, void *value
 
     return 1;
 }
-
-#endif

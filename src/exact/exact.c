@@ -102,14 +102,13 @@ void tl_exact_whole_row(tl_exact *e, const tl_exact_form *form, uint64_t x, uint
     if (needs & TL_XY) tl_exact_put_whole(e++, a * b, 0, less ^ fewer ^ below);
 }
 
-/* ---- the value ---- */
-
 /* The sum as an integer of many digits. */
 static void number_of(const tl_exact *e, tl_number *r)
 {
     tl_wide_int carry = 0;
     r->size = 0;
     r->exponent = 32 * e->low - TL_EXACT_UNIT;
+
     for (int k = e->low; k <= e->high; k++) {
         carry += e->bin[k];
         r->digit[r->size++] = (uint32_t)carry;
@@ -210,6 +209,7 @@ void tl_exact_write(const tl_exact *e, unsigned char *to)
     tl_wide_int carry = 0;
     memcpy(to, counts, sizeof counts);
     to += sizeof counts;
+
     for (int k = 0; k < TL_EXACT_BINS; k++, carry >>= 32, to += 4) {
         carry += e->bin[k];
         memcpy(to, &(uint32_t){(uint32_t)carry}, 4);
@@ -223,6 +223,7 @@ int tl_exact_read(tl_exact *e, const unsigned char *from, int64_t most)
     tl_exact_begin(e, 1);
     memcpy(counts, from, sizeof counts);
     from += sizeof counts;
+
     for (int k = 0; k < TL_EXACT_BINS; k++) {
         uint32_t digit;
         memcpy(&digit, from + 4 * k, sizeof digit);

@@ -8,8 +8,7 @@
  * shifted by 0 .. 31 it is below 2^84. A bin has 127 bits, so 2^43 elements may be added to it
  * before carries are propagated; that happens after TL_EXACT_MOST elements, where a product counts
  * as two. NaN and infinities are counted beside the bins. */
-#ifndef TALLY_EXACT_H
-#define TALLY_EXACT_H
+#pragma once
 
 #include "operator/kernel.h"
 #include <assert.h>
@@ -32,9 +31,9 @@ enum {
 
 typedef __int128 tl_wide_int;
 
-/* A guess of the range of the next block of elements (cpu/exact/add.c). top: |x| < 2^(top + 1).
- * without: NaN are skipped. failed: how many of the last tries failed. pause: blocks until the next
- * try. far, wide: the same as failed and pause, for tries with one level less. */
+/* A guess of the range of the next block (cpu/exact/add.c). top: |x| < 2^(top + 1). without: NaN
+ * are skipped. failed: how many of the last tries failed. pause: blocks until the next. far, wide:
+ * the same for tries with one level less. */
 typedef struct tl_exact_guess {
     int top, without, failed, pause, far, wide;
 } tl_exact_guess;
@@ -95,8 +94,8 @@ static inline int tl_exact_fits(const tl_exact_form *form)
 }
 
 /* The row of NAME:exact ("sum", "nanmean") for elements of dtype. acc 0: the default; TALLY_F64: as
- * with the suffix f64. NULL: there is none. what, none: NULL, or get the descriptions of the
- * operator and of its result for no elements. */
+ * with the suffix f64. NULL: there is none. what, none: NULL, or get descriptions of the operator
+ * and of its result for no elements. */
 const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtype, tally_dtype acc,
                                const char **what, const char **none);
 
@@ -200,9 +199,9 @@ void tl_exact_carry(tl_exact *e);
 /* to = to + from (sign 1), or to - from (sign -1). */
 void tl_exact_join(tl_exact *to, const tl_exact *from, int sums, int sign);
 
-/* Writes the statistic of the elements (nan forms: of those that are not NaN), rounded once to
- * nearest even, as form->scalar.out, which is f32 or f64. ddof: of those with that parameter.
- * Returns 0 if a quotient has no value, as that of too few elements; it is NaN. */
+/* The statistic of the elements (nan forms: not NaN), rounded once to nearest even, as
+ * form->scalar.out, f32 or f64. ddof: of those with that parameter. 0 if a quotient has no value,
+ * as that of too few elements; it is NaN. */
 int tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, void *out);
 
 /* Convert from and to the plain data of tally.h. pack writes the same bytes for every order of the
@@ -211,7 +210,7 @@ void tl_exact_unpack(tl_exact *e, const tally_exact *from);
 void tl_exact_pack(const tl_exact *e, tally_exact *to);
 
 /* The same of any sum, in TL_EXACT_BYTES bytes: the numbers of rows, NaN, inf and -inf, and all
- * digits, in two's complement. Returns 0 if a number is not 0 .. most. */
+ * digits, in two's complement. 0 if a number is not 0 .. most. */
 enum { TL_EXACT_BYTES = 4 * 8 + 4 * TL_EXACT_BINS };
 void tl_exact_write(const tl_exact *e, unsigned char *to);
 int tl_exact_read(tl_exact *e, const unsigned char *from, int64_t most);
@@ -252,9 +251,9 @@ void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *val
 
 /* ---- statistic.c ---- */
 
-/* Computes a quotient of the sums of n rows; sum[k] belongs to bit k of what.needs and is unused
- * where that is 0. Returns 0, and writes nothing, if there is no value: n <= ddof, a denominator is
- * 0, or the sums are not of the same rows. */
+/* A quotient of the sums of n rows; sum[k] belongs to bit k of what.needs. 0, and nothing is
+ * written, if there is no value: n <= ddof, a denominator is 0, or the sums are not of the same
+ * rows. */
 int tl_statistic_value(tl_statistic what, const tl_number *sum, int64_t n, double ddof,
                        tally_dtype dtype, void *value);
 
@@ -263,5 +262,3 @@ void tl_statistic_nan(tally_dtype dtype, void *value);
 
 /* The rounded quotient a / b of two sums that may be infinite or NaN. */
 void tl_statistic_divide(double a, double b, tally_dtype dtype, void *value);
-
-#endif

@@ -45,6 +45,7 @@ void tl_number_multiply(tl_number *r, const tl_number *a, const tl_number *b)
     r->exponent = a->exponent + b->exponent;
     r->size = a->size + b->size;
     memset(r->digit, 0, (size_t)r->size * sizeof *r->digit);
+
     for (int i = 0; i < a->size; i++) {
         uint64_t carry = 0;
         for (int j = 0; j < b->size; j++) {
@@ -67,6 +68,7 @@ static void shift_up(tl_number *r, int bits)
     if (!r->size || !bits) return;
     assert(r->size + digits + 1 <= TL_NUMBER_DIGITS);
     r->digit[r->size] = 0;
+
     for (int k = r->size; k >= 0; k--) {
         const uint64_t both = (uint64_t)r->digit[k] << 32 | (k ? r->digit[k - 1] : 0);
         r->digit[k + digits] = (uint32_t)(both << shift >> 32);
@@ -130,6 +132,7 @@ static uint32_t divide_step(uint32_t *a, const tl_number *b)
 
     assert(n > 0 && by >> 31 && a[n] <= by);
     uint64_t q = first / by, rest = first % by;
+
     while (rest >> 32 == 0 && (q >> 32 || q * second > (rest << 32 | third))) {
         q--;
         rest += by;
@@ -137,6 +140,7 @@ static uint32_t divide_step(uint32_t *a, const tl_number *b)
 
     uint64_t carry = 0;
     int64_t borrow = 0;
+
     for (int k = 0; k < n; k++) {
         carry += q * b->digit[k];
         borrow += (int64_t)a[k] - (uint32_t)carry;

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- arrays ---- */
-
 tally_status tl_array_open(tl_gpu_device *d, const void *p, int64_t bytes, const char *refused,
                            tl_array *a)
 {
@@ -24,8 +22,6 @@ void tl_array_close(tl_gpu_device *d, tl_array *a)
 {
     if (a->owned) tl_gpu_give(d, &a->memory);
 }
-
-/* ---- batches ---- */
 
 int64_t tl_level_count(int64_t n, int level) { return level ? n >> LEVEL_LOG(level) : n; }
 
@@ -169,26 +165,26 @@ int tl_batch_across(const tl_batch *b)
     return b->columns_log && b->rows >= LEAST;
 }
 
-static tl_arguments_in_place_part in_place_arguments(const tl_batch *b)
+static tl_arguments_in_place in_place_arguments(const tl_batch *b)
 {
     static const tl_in_place nothing;
     const tl_in_place *const p = b->in_place ? b->in_place : &nothing;
     const int two = b->in_place && b->plan->op->inputs == 2;
-    return TL_ARGUMENTS(in_place_part, .y_data = two ? p->y.data.memory.handle : NULL,
+    return TL_ARGUMENTS(in_place, .y_data = two ? p->y.data.memory.handle : NULL,
                         .y_byte = two ? p->y.data.byte : 0,
                         .x_there = p->bits ? p->x.bits.memory.handle : NULL, .x_bit = p->x.bit,
                         .y_there = p->bits && two ? p->y.bits.memory.handle : NULL,
                         .y_bit = p->y.bit, .left_out = p->fill);
 }
 
-tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
+tl_arguments_batch tl_batch_arguments(const tl_batch *b, tl_which which)
 {
     const int some = which == TL_LONG_SEQUENCES, chosen = some && b->listed;
     assert(!some || b->long_count <= b->rows);
     const int64_t flags = (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) |
                           (b->piece.gives == TL_STATES ? STATES : 0);
 
-    return TL_ARGUMENTS(batch_part, .in_data = b->x.memory.handle, .in_byte = b->x.byte,
+    return TL_ARGUMENTS(batch, .in_data = b->x.memory.handle, .in_byte = b->x.byte,
                         .in_row_stride = b->row_stride, .in_stride = b->stride, .in_n = b->n,
                         .in_seqs = some ? b->long_count : b->rows, .in_flags = flags,
                         .in_offsets = b->listed ? b->offsets.handle : NULL,
@@ -205,8 +201,6 @@ void tl_batch_seal(tl_batch *b, tl_made_arguments *made)
     b->long_sequences = &made->long_sequences;
     made->long_sequences = tl_batch_arguments(b, TL_LONG_SEQUENCES);
 }
-
-/* ---- results ---- */
 
 static tally_status place_results(tl_gpu_device *d, const tally_view *out, tl_results *r)
 {
@@ -279,8 +273,8 @@ tally_status tl_results_close(tl_gpu_device *d, tl_results *r, int waits, tally_
     return status;
 }
 
-tl_arguments_results_part tl_results_arguments(const tl_results *r)
+tl_arguments_results tl_results_arguments(const tl_results *r)
 {
-    return TL_ARGUMENTS(results_part, .out_data = r->y.handle, .out_byte = r->byte,
+    return TL_ARGUMENTS(results, .out_data = r->y.handle, .out_byte = r->byte,
                         .out_row_stride = r->row_stride, .out_stride = r->stride);
 }

@@ -60,9 +60,9 @@ typedef struct {
     tl_batch x, y;
 } arrays;
 
-static tl_arguments_second_part second(const job *j, const arrays *a)
+static tl_arguments_second second(const job *j, const arrays *a)
 {
-    return TL_ARGUMENTS(second_part, .second_data = j->pairs ? a->y.x.memory.handle : NULL,
+    return TL_ARGUMENTS(second, .second_data = j->pairs ? a->y.x.memory.handle : NULL,
                         .second_byte = a->y.x.byte, .second_row_stride = a->y.row_stride,
                         .second_stride = a->y.stride);
 }
@@ -122,7 +122,7 @@ static tally_status rows_by_lanes(const job *j, const arrays *a, const row_parts
     const int64_t rows_each = LANES / p->lanes, groups = (p->count - 1) / rows_each + 1;
     return TL_GO(&j->l, exact_rows, groups * (p->parts ? p->parts : 1),
                  .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES), .second = second(j, a),
-                 .results = r ? r->arguments : (tl_arguments_results_part){0},
+                 .results = r ? r->arguments : (tl_arguments_results){0},
                  .bins = p->parts ? j->l.d->slot->exact_bins.memory.handle : NULL,
                  .first_row = p->first, .rows = p->count, .parts = p->parts, .each = p->each,
                  .lanes = p->lanes, .flags = j->flags,
@@ -258,7 +258,7 @@ static tally_status take_bins(const job *j, int64_t rows, tl_exact *e, int sums)
     return status;
 }
 
-/* Computes one of the sums of all rows. */
+/* One of the sums of all rows. */
 static tally_status one_sum(job j, int bit, const tally_view *x, const tally_view *y, tl_exact *e,
                             int sums)
 {

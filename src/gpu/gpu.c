@@ -3,8 +3,6 @@
  * context's processors compute what is not done on the GPU (small parts of streams, fragments
  * and files in host memory), with the same bits. */
 #include "work.h"
-#include "gpu/kernel/constants.h"
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

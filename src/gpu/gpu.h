@@ -3,8 +3,7 @@
  * tl_gpu_calls; cuda.c and opencl.c contain calls of their API and nothing else. Only one context
  * uses a tl_gpu at a time. Work is issued in order, and tl_gpu_calls.wait returns when it is
  * done. */
-#ifndef TALLY_GPU_GPU_H
-#define TALLY_GPU_GPU_H
+#pragma once
 
 #include "store/cache.h"
 #include "context/device.h"
@@ -35,9 +34,8 @@ static inline tl_memory tl_memory_at(uint64_t address, size_t bytes)
 static inline tl_handle tl_handle_of(const tl_memory *m) { return m ? m->handle : NULL; }
 
 /* Here a lane is a queue whose work is done in order: a CUDA stream, not a lane of a warp. TL_RUN
- * takes kernels and the copies of small calls; it is the caller's stream if the caller gave one.
- * TL_IN and TL_OUT are for copies that pieces.c overlaps with kernels. An event is recorded in a
- * lane by mark. */
+ * takes kernels and the copies of small calls; it may be the caller's stream. TL_IN and TL_OUT are
+ * for copies that overlap with kernels. mark records an event in a lane. */
 enum { TL_RUN, TL_IN, TL_OUT, TL_LANES };
 
 enum {
@@ -48,9 +46,8 @@ enum {
     TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
 };
 
-/* The meaning of a launch's `number`. TL_GROUPS: thread blocks. TL_SHARED_JOBS: jobs, divided
- * equally among at most as many thread blocks as can be resident at the same time (one more would
- * need a second wave). Only the kernel `reduce_single` uses TL_SHARED_JOBS. */
+/* A launch's `number`. TL_GROUPS: thread blocks. TL_SHARED_JOBS: jobs, divided equally among as
+ * many blocks as can be resident (one more would need a second wave); only for `reduce_single`. */
 typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
 
 /* A kernel to be launched. number: as `spread` says; threads: of a block. arguments: `count` values
@@ -70,8 +67,8 @@ typedef struct tl_kernel_start {
 enum { TL_ARGUMENT_BYTES = 8 };
 
 /* A copy in a lane between host memory and device memory, from byte `offset` of `memory` on. A copy
- * to the device only reads `host`. waits: when the call returns, host memory has been read (to the
- * device) or written (to the host). Otherwise it is page-locked, and the copy may still go on. */
+ * to the device only reads `host`. waits: host memory has been read, or written, when the call
+ * returns; else it is page-locked, and the copy may still go on. */
 typedef struct tl_copy {
     int lane;
     enum { TL_TO_DEVICE, TL_TO_HOST } way;
@@ -82,18 +79,17 @@ typedef struct tl_copy {
     int waits;
 } tl_copy;
 
-/* Where the code of a program comes from. QUICK: compiled with as little optimisation as the
- * compiler offers, because the caller waits. BEST: compiled with full optimisation. AUTO: the best
- * code if it is at hand; otherwise QUICK first, and the best later (tl_gpu_calls.refresh).
- * EMBEDDED: only code that is embedded in the library. The results have the same bits. */
+/* QUICK: compiled with as little optimisation as possible, because the caller waits. BEST: with
+ * all. AUTO: the best code if it is at hand; else QUICK first, and the best later
+ * (tl_gpu_calls.refresh). EMBEDDED: only code that is in the library. The results have the same
+ * bits. */
 typedef enum tl_code { TL_CODE_AUTO, TL_CODE_QUICK, TL_CODE_BEST, TL_CODE_EMBEDDED } tl_code;
 
 /* Limits of a program's list of kernels: characters of a name, kernels. */
 enum { TL_KERNEL_NAME = 64, TL_KERNELS_MOST = 16 };
 
-/* Returns the index of `name` in a program's list of `count` kernel names, which lie `step` bytes
- * apart. A new name is appended, and its index is `count`. Returns -1 and sets an error if the name
- * is too long or the list is full. */
+/* The index of `name` in a program's list of `count` kernel names, `step` bytes apart; a new one is
+ * appended. -1, with an error, if it is too long or the list is full. */
 int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char *name);
 
 /* A device that an API has found. reason: why it is not usable, or "". */
@@ -136,29 +132,28 @@ typedef struct tl_gpu_calls {
     /* True if p points into memory of this device; then *memory and *offset name the place. */
     int (*owns)(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 
-    /* Builds a program from `text`; the caller caches it and owns *program. *program is NULL if
-     * TL_CODE_EMBEDDED was asked for and there is no embedded code. Where by_kernel is 0, `how` is
-     * never TL_CODE_EMBEDDED and may be ignored. Returns TALLY_BAD_DATA if the compiler refused the
-     * text; ctx->error then has the first line of the log with an error. */
+    /* Builds a program; the caller caches and owns it. NULL if TL_CODE_EMBEDDED was asked for and
+     * there is none. Where by_kernel is 0, `how` is never TL_CODE_EMBEDDED and may be ignored.
+     * TALLY_BAD_DATA if the compiler refused the text; ctx->error then has the first line of the
+     * log with an error. */
     tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
                           tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
 
-    /* Called before a launch; NULL: never. refresh replaces the program's code by better code if
-     * there is some. It returns 1 if better code is wanted now; then improve is called with the
-     * text and compiles it in the background. Neither can fail: at worst the program keeps its
-     * code. */
+    /* Before a launch; NULL: never. refresh replaces the program's code by better code if there is
+     * some. 1: better code is wanted now; improve then compiles the text in the background. Neither
+     * can fail. */
     int (*refresh)(tl_gpu *gpu, tl_program *program);
     void (*improve)(tl_gpu *gpu, tl_program *program, const char *text, size_t length);
     tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program,
                            const tl_kernel_start *start);
     tally_status (*wait)(tl_gpu *gpu, tally *ctx);
 
-    /* Sends all later work to the caller's stream; NULL: back to the library's own. The caller
-     * keeps the stream. check_stream: refuses a stream that the device cannot use, and sets *moves
-     * if programs and memory belong to another context of the API than the stream: then no work may
-     * be in flight and none of these may exist when use_stream is called. *shared: threads have a
-     * stream each under this handle. */
+    /* All later work goes to the caller's stream; NULL: to the library's own. The caller keeps the
+     * stream. check_stream: refuses a stream that the device cannot use, and sets *moves if
+     * programs and memory belong to another context of the API: then no work may be in flight and
+     * none of these may exist when use_stream is called. *shared: threads have a stream each under
+     * this handle. */
     tally_status (*check_stream)(tl_gpu *gpu, tally *ctx, void *stream, int *moves, int *shared);
     tally_status (*use_stream)(tl_gpu *gpu, tally *ctx, void *stream);
 
@@ -166,9 +161,9 @@ typedef struct tl_gpu_calls {
      * from tally_use_allocator. */
     void *(*run_stream)(const tl_gpu *gpu);
 
-    /* NULL: the API has no graphs. capture: the number of the capture of the stream, 0 if it is not
-     * captured. keep: calls drop(what), in any thread, when the graph of the capture and its
-     * instances are gone, and after a failure of keep; drop must not call the API. */
+    /* NULL: the API has no graphs. capture: the number of the stream's capture, or 0. keep: calls
+     * drop(what), in any thread, when the graph and its instances are gone, and after a failure of
+     * keep; drop must not call the API. */
     tally_status (*capture)(tl_gpu *gpu, tally *ctx, uint64_t *number);
     tally_status (*keep)(tl_gpu *gpu, tally *ctx, void (*drop)(void *), void *what);
 
@@ -184,9 +179,9 @@ typedef struct tl_gpu_calls {
     int (*locked)(tl_gpu *gpu, const void *p, size_t bytes);
 
     /* mark: `event` stands for all work that the lane has so far. follow: later work of the lane
-     * waits for the event. reached: the host waits for the event. An event that was never marked
-     * counts as reached. elapsed: seconds between two reached events with numbers from TL_EVENTS
-     * on; negative if not known. quiet: the host waits for all lanes. */
+     * waits for it; reached: the host does. An event that was never marked counts as reached.
+     * elapsed: seconds between two reached events from TL_EVENTS on; negative if not known. quiet:
+     * the host waits for all lanes. */
     tally_status (*mark)(tl_gpu *gpu, tally *ctx, int lane, int event);
     tally_status (*follow)(tl_gpu *gpu, tally *ctx, int lane, int event);
     tally_status (*reached)(tl_gpu *gpu, tally *ctx, int event);
@@ -275,9 +270,8 @@ typedef struct tl_text {
  * embedded code is found by that text (cuda/cuda.h). */
 tally_status tl_program_text(tally *ctx, const tl_text *of, char **text, size_t *length);
 
-/* Returns the operator as the kernels see it. It differs from *op in two cases: elements of two
- * inputs are pairs of twice the size, and a nan form may skip only the elements that are marked as
- * absent (tl_par.marked). */
+/* The operator as the kernels see it. It differs from *op in two cases: elements of two inputs are
+ * pairs of twice the size, and a nan form may skip only marked elements (tl_par.marked). */
 enum { TL_MASKED_MARK = 2 }; /* value of tl_scalar.masked for such a nan form */
 tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked);
 
@@ -318,9 +312,7 @@ int tl_gpu_down_rows(const tl_scalar *op, int64_t columns);
  * has. */
 const char *tl_first_error(const char *log);
 
-/* Copies one line of a compiler's log to `to`, which has `free_memory` bytes. If the line begins
- * with <kernel>:N: (NVIDIA's OpenCL ignores #line), the position is replaced by the file and line
- * that the last #line before line N of the text gives. Any other line is copied unchanged. */
+/* Copies one line of a compiler's log to `to`, which has `free_memory` bytes. If it begins with
+ * <kernel>:N: (NVIDIA's OpenCL ignores #line), that becomes the file and line of the last #line
+ * before line N. */
 void tl_name_place(const char *line, const char *text, char *to, size_t free_memory);
-
-#endif

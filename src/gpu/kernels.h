@@ -7,21 +7,20 @@
  *
  * A launch with an argument too few or too many, with a wrong name, or with a number for memory
  * does not compile. */
-#ifndef TALLY_GPU_KERNELS_H
-#define TALLY_GPU_KERNELS_H
+#pragma once
 
 #include "gpu.h"
 #include <string.h>
 
-/* tl_arguments_NAME: a struct with a member for each row of a kernel or a part, of 8 bytes each:
+/* tl_arguments_NAME: a struct with a member for each row of a kernel or a group, of 8 bytes each:
  * the layout of tl_kernel_start.arguments. */
 #define KERNEL(name, threads, blocks) typedef struct tl_arguments_##name {
-#define PART(name, NAME)              typedef struct tl_arguments_##name##_part {
+#define GROUP(name, NAME)             typedef struct tl_arguments_##name {
 #define IN(type, name)                tl_handle name;
 #define OUT(type, name)               tl_handle name;
 #define I64(name)                     int64_t name;
 #define F64(name)                     double name;
-#define TAKES(name, NAME)             tl_arguments_##name##_part name;
+#define TAKES(name, NAME)             tl_arguments_##name name;
 #define LOCAL_BYTES()                 int64_t local_bytes;
 #define END(name) \
     } \
@@ -30,7 +29,7 @@
 
 /* TL_ROWS_NAME: the number of its members. */
 #define KERNEL(name, threads, blocks) enum { TL_ROWS_##name = 0
-#define PART(name, NAME)              enum { TL_ROWS_##name##_part = 0
+#define GROUP(name, NAME)             enum { TL_ROWS_##name = 0
 #define IN(type, name)                +1
 #define OUT(type, name)               +1
 #define I64(name)                     +1
@@ -49,21 +48,21 @@ typedef enum tl_gpu_kernel_id {
 } tl_gpu_kernel_id;
 
 typedef enum tl_parameter_kind {
-    TL_IS_PART,
+    TL_IS_GROUP,
     TL_IS_MEMORY,
     TL_IS_I64,
     TL_IS_F64,
     TL_IS_LOCAL_BYTES
 } tl_parameter_kind;
 
-/* A parameter: its kind, its type as in the text (all that comes before the name), and its name;
- * NULL ends a list. part: the parameters of the part that `name` names. */
+/* A parameter: its kind, its type as in the text (all before the name), and its name; NULL ends a
+ * list. group: those of the group that `name` names. */
 typedef struct tl_parameter tl_parameter;
 
 struct tl_parameter {
     tl_parameter_kind kind;
     const char *type, *name;
-    const tl_parameter *part;
+    const tl_parameter *group;
 };
 
 typedef struct tl_gpu_kernel {
@@ -76,13 +75,13 @@ typedef struct tl_gpu_kernel {
 
 extern const tl_gpu_kernel tl_gpu_kernels[TL_KERNELS];
 
-/* The parts of params.def, ended by name NULL. name: as in BATCH_PARAMETERS. */
-typedef struct tl_gpu_kernel_part {
+/* The groups of params.def, ended by name NULL. name: as in BATCH_PARAMETERS. */
+typedef struct tl_parameter_group {
     const char *name;
     const tl_parameter *parameters;
-} tl_gpu_kernel_part;
+} tl_parameter_group;
 
-extern const tl_gpu_kernel_part tl_gpu_kernel_parts[];
+extern const tl_parameter_group tl_parameter_groups[];
 
 /* The number of arguments of a macro, at most 16. */
 #define TL_COUNT(...) \
@@ -90,8 +89,8 @@ extern const tl_gpu_kernel_part tl_gpu_kernel_parts[];
 
 #define TL_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...) count
 
-/* Makes the struct of a kernel's arguments (of a part's: name_part). Each argument is given by its
- * name, and none may be left out. */
+/* Makes the struct of a kernel's or a group's arguments. Each is given by its name, and none may be
+ * left out. */
 #define TL_ARGUMENTS(kernel, ...) \
     ({ \
         _Static_assert(TL_COUNT(__VA_ARGS__) == TL_ROWS_##kernel, \
@@ -116,4 +115,3 @@ void tl_add_file(tl_buffer *b, const char *name);
 
 /* True if `prelude` is CUDA's. */
 static inline int tl_is_cuda(const char *prelude) { return strstr(prelude, "cuda") != NULL; }
-#endif

@@ -3,7 +3,6 @@
  * launches. The first one leaves a number for each of some parts; every block of the second one
  * adds up or compares those that it needs. The host waits for one or two numbers. */
 #include "work.h"
-#include "dtype/dtype.h"
 #include "gpu/kernel/constants.h"
 #include <assert.h>
 

@@ -12,9 +12,8 @@
 
 enum { BLOCKS_PER_PROCESSOR = 32 };
 
-/* ---- times: a span is two events in a lane, before and after the work. The oldest spans are read
- * when the ring buffer is full, and all when the times are asked for. No event is issued unless
- * measuring is on ---- */
+/* ---- times: a span is two events in a lane, before and after the work. Spans are read when the
+ * ring buffer is full, and when the times are asked for. No event unless measuring is on ---- */
 
 static double seconds_now(void)
 {

@@ -321,8 +321,8 @@ tally_status tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory)
     return status;
 }
 
-/* True if the pool may keep `pooled` bytes. Large blocks are kept too, because allocating and
- * freeing a copy of 2^28 f32 takes longer than the call. A graph needs its blocks. */
+/* Large blocks are kept too, because allocating and freeing a copy of 2^28 f32 takes longer than
+ * the call. A graph needs its blocks. */
 static int may_keep(const tl_gpu_device *d, size_t pooled)
 {
     size_t free_ = 0, largest = 0;
@@ -371,7 +371,8 @@ tally_status tl_gpu_beside(tl_gpu_device *d, tally_status status)
     return status ? status : tl_reached(d, TL_MEASURED);
 }
 
-tally_status tl_gpu_take_clear(tl_gpu_device *d, size_t bytes, tl_memory *memory)
+/* Takes a block and clears it. During a capture the block is fixed, and is cleared at once. */
+static tally_status take_clear(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
     const int captured = tl_is_captured(d);
     tally_status status = (captured ? tl_gpu_take_fixed : tl_gpu_take)(d, bytes, memory);
@@ -392,7 +393,7 @@ tally_status tl_cleared_reserve(tl_gpu_device *d, tl_cleared *k, size_t bytes)
 {
     if (k->bytes >= bytes) return TALLY_OK;
     tl_cleared_drop(d, k);
-    const tally_status status = tl_gpu_take_clear(d, bytes, &k->memory);
+    const tally_status status = take_clear(d, bytes, &k->memory);
     k->bytes = status ? 0 : bytes;
     return status;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The opened device: its slots of memory for streams and graphs, its programs and times. */
-#ifndef TALLY_GPU_MEMORY_H
-#define TALLY_GPU_MEMORY_H
+#pragma once
 
 #include "gpu.h"
 #include <stdatomic.h>
@@ -40,8 +39,8 @@ typedef struct tl_cleared {
     size_t bytes;
 } tl_cleared;
 
-/* What the calls of one stream keep from call to call. Work in other streams does not use it, so
- * nothing waits when the context changes the stream. A graph has a slot of its own. */
+/* What the calls of one stream keep. Work in other streams does not use it, so nothing waits when
+ * the context changes the stream. A graph has a slot of its own. */
 typedef struct tl_slot {
     struct tl_slot *next;
     void *stream;     /* the caller's; NULL: the context's own */
@@ -152,12 +151,9 @@ int tl_gpu_has_graphs(const tl_gpu_device *d);
 tally_status tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory);
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
 
-/* During a capture: a new block that no other launch of the graph writes. It belongs to the graph,
+/* During a capture: a new block that no other launch of the graph writes, and that belongs to it,
  * so memory->bytes is 0. */
 tally_status tl_gpu_take_fixed(tl_gpu_device *d, size_t bytes, tl_memory *memory);
-
-/* Takes a block and clears it. During a capture the block is fixed, and is cleared at once. */
-tally_status tl_gpu_take_clear(tl_gpu_device *d, size_t bytes, tl_memory *memory);
 
 /* tl_cleared_reserve: ensures that a block has `bytes` bytes; a new one is zero. tl_cleared_drop:
  * gives it back, because its contents are not known. */
@@ -171,11 +167,10 @@ tally_status tl_gpu_beside(tl_gpu_device *d, tally_status status);
 /* Frees all blocks of the pool. */
 void tl_gpu_empty_pool(tl_gpu_device *d);
 
-/* A block that is kept from call to call. tl_gpu_move_to_host moves all such blocks to the host,
- * because the device's memory must be freed (tl_gpu_use). Each call begins with tl_gpu_come_back,
- * which moves a block back and orders the stream after that of the last call.
- * tl_gpu_begin_persistent: the block is empty or was taken from the pool; tl_gpu_end_persistent
- * gives it back. */
+/* A block that is kept from call to call. tl_gpu_move_to_host moves all such blocks to the host
+ * (tl_gpu_use). Each call begins with tl_gpu_come_back, which moves a block back and orders the
+ * stream after the last call's. tl_gpu_begin_persistent: the block is empty or from the pool, to
+ * which tl_gpu_end_persistent gives it back. */
 typedef struct tl_persistent {
     tl_memory memory;
     tl_slot *slot; /* of the last call */
@@ -212,4 +207,3 @@ int tl_gpu_holds(tl_gpu_device *d, const void *p);
  * makes it at least `needed` words long. */
 int64_t tl_status_words(const tl_gpu_device *d);
 tally_status tl_status_reserve(tl_gpu_device *d, int64_t needed);
-#endif

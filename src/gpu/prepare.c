@@ -3,7 +3,7 @@
  * gpu/kernel/inputs/prepare.cl writes dense arrays on the device. Any shape takes them as a view
  * without bitmaps. */
 #include "work.h"
-#include "dtype/dtype.h"
+#include "dtype/number.h"
 #include "exact/exact.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>
@@ -113,11 +113,11 @@ static tally_status launch(tl_gpu_device *d, const tl_call *c, const layout *of,
     return TL_GO(
         &l, prepare, (of->total + PREPARE_THREADS - 1) / PREPARE_THREADS,
         .x_source =
-            TL_ARGUMENTS(x_source_part, .x_data = x->data.memory.handle, .x_byte = x->data.byte,
+            TL_ARGUMENTS(x_source, .x_data = x->data.memory.handle, .x_byte = x->data.byte,
                          .x_inner = x->inner, .x_outer = x->outer, .x_type = x->type,
                          .x_bits = in->valid ? x->bits.memory.handle : NULL, .x_bit = x->bit),
         .y_source = TL_ARGUMENTS(
-            y_source_part, .y_data = other ? y->data.memory.handle : NULL, .y_byte = y->data.byte,
+            y_source, .y_data = other ? y->data.memory.handle : NULL, .y_byte = y->data.byte,
             .y_inner = y->inner, .y_outer = y->outer, .y_type = y->type,
             .y_bits = other && other->valid ? y->bits.memory.handle : NULL, .y_bit = y->bit),
         .count = of->total, .inner = rows ? of->inner : of->total, .flags = flags,
@@ -181,9 +181,8 @@ static int is_aligned(tl_gpu_device *d, const tally_view *v)
            (a.memory.address + (uint64_t)a.byte) % tally_dtype_size(v->dtype) == 0;
 }
 
-/* True if the kernels of the verb can read the arrays in place. Scans of class X by lines
- * (scan_part.cl), windows of class X, long windows, and windows whose elements are counted read
- * only dense elements. */
+/* Scans of class X by lines (scan_part.cl), windows of class X, long windows, and windows whose
+ * elements are counted read only dense elements. */
 static int verb_takes(const tl_gpu_device *d, const tl_call *c)
 {
     const tl_scalar op = tl_gpu_variant_of(c->form->op, c->form->par.marked);

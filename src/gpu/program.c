@@ -313,7 +313,6 @@ static int add_without_operator(tl_buffer *b, const tl_text *t)
         add_kernel(b, "inputs/", "bits");
         add_kernel(b, "exact/sum", "");
         add_kernel(b, "exact/", "value");
-        add_kernel(b, "exact/", "kernels");
         add_kernel(b, "exact/", "rows");
     } else if (!strcmp(t->shape, "keys")) {
         tl_add_file(b, "gpu/kernel/constants.h");
@@ -337,7 +336,6 @@ static void add_shared(tl_buffer *b, const tl_text *t, const contents *c)
     if (c->in_place) add_kernel(b, "inputs/", "in_place");
     if (c->chunks) {
         add_chunks(b, c->shape, c->cuda);
-        add_kernel(b, "", "packs");
         add_kernel(b, "", "partials");
     }
     if (c->prepare) add_kernel(b, "inputs/", "bits");

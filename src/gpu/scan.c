@@ -90,11 +90,11 @@ static tile_size choose_tiles(const tl_gpu_device *d, const tl_batch *b)
                                                                                : LARGE_TILES;
 }
 
-static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_batch *b,
-                                               const tl_results *r, const single_plan *p,
-                                               int64_t jobs, const tl_before *from)
+static tl_arguments_tiled tiled_arguments(const tl_gpu_device *d, const tl_batch *b,
+                                          const tl_results *r, const single_plan *p, int64_t jobs,
+                                          const tl_before *from)
 {
-    return TL_ARGUMENTS(tiled_part, .batch = *b->all, .results = r->arguments,
+    return TL_ARGUMENTS(tiled, .batch = *b->all, .results = r->arguments,
                         .status_table = d->slot->status_table.memory.handle, .tiles = p->tiles,
                         .levels = p->levels, .jobs = jobs, .seeding = *from);
 }
@@ -113,7 +113,7 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
 
     assert((size_t)p.words * STATUS_WORD < d->slot->status_table.bytes);
     if (wave) p.levels = p.log - tile.log;
-    const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
+    const tl_arguments_tiled tiled = tiled_arguments(d, b, r, &p, jobs, from);
     return TL_GO(l, scan_single, wave || jobs < most ? jobs : most, .tiled = tiled,
                  .local_bytes = p.local);
 }
@@ -133,7 +133,6 @@ static single_plan plan_scan_down(const tl_batch *b)
     return p;
 }
 
-/* Bytes of local memory of a thread block. */
 static int64_t down_local_bytes(const tl_batch *b)
 {
     const tl_scalar *const op = b->plan->op;
@@ -207,7 +206,6 @@ static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl
                  .log = log, .jobs = jobs, .seeding = *from);
 }
 
-/* Scans the elements of the long sequences. */
 static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const tl_results *r,
                                   const tl_memory *prefix, const tl_before *from)
 {

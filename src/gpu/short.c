@@ -32,7 +32,7 @@ static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
 /* A launch. A block uses as many warps as fit in its local memory, and each has an equal share of
  * it. */
 typedef struct segmented_launch {
-    tl_arguments_segmented_part arguments;
+    tl_arguments_segmented arguments;
     int64_t jobs; /* in the unit of tl_go: counted in all warps of a block */
     int64_t capacity;
 } segmented_launch;
@@ -54,9 +54,9 @@ static segmented_launch launch_of(const tl_launch *l, const tl_batch *b, const t
     const int64_t warps = fit < 1 ? 1 : fit < all ? fit : all;
 
     assert(each > 0 && (b->listed || each == 1 || each * b->n <= SEGMENTED_ELEMENTS));
-    return (segmented_launch){TL_ARGUMENTS(segmented_part, .batch = *b->all,
-                                           .results = r->arguments, .speculative = b->speculative,
-                                           .each = each, .jobs = jobs, .warps = warps),
+    return (segmented_launch){TL_ARGUMENTS(segmented, .batch = *b->all, .results = r->arguments,
+                                           .speculative = b->speculative, .each = each,
+                                           .jobs = jobs, .warps = warps),
                               (jobs / warps + (jobs % warps != 0)) * all, warps * bytes_of_warp};
 }
 
@@ -116,9 +116,9 @@ int tl_by_warp_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
            tl_by_warp_pays(d, b, b->rows * BY_WARP_MEAN, scan);
 }
 
-static tl_arguments_long_rows_part arguments_of(const tl_batch *b, const tl_results *r)
+static tl_arguments_long_rows arguments_of(const tl_batch *b, const tl_results *r)
 {
-    return TL_ARGUMENTS(long_rows_part, .batch = *b->all, .results = r->arguments,
+    return TL_ARGUMENTS(long_rows, .batch = *b->all, .results = r->arguments,
                         .speculative = b->speculative, .jobs = b->rows);
 }
 

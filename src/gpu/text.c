@@ -16,29 +16,29 @@
 
 /* tl_parameter lists: parameters_NAME. */
 #define KERNEL(name, threads, blocks) static const tl_parameter parameters_##name[] = {
-#define PART(name, NAME)              static const tl_parameter parameters_##name##_part[] = {
+#define GROUP(name, NAME)             static const tl_parameter parameters_##name[] = {
 #define IN(type, name)                {TL_IS_MEMORY, "GLOBAL const " #type " *", #name, NULL},
 #define OUT(type, name)               {TL_IS_MEMORY, "GLOBAL " #type " *", #name, NULL},
 #define I64(name)                     {TL_IS_I64, "i64 ", #name, NULL},
 #define F64(name)                     {TL_IS_F64, "f64 ", #name, NULL},
-#define TAKES(name, NAME)             {TL_IS_PART, "", #NAME, parameters_##name##_part},
+#define TAKES(name, NAME)             {TL_IS_GROUP, "", #NAME, parameters_##name},
 #define LOCAL_BYTES()                 {TL_IS_LOCAL_BYTES, "", "local_bytes", NULL},
 #define END(name) \
     { \
-        TL_IS_PART, NULL, NULL, NULL \
+        TL_IS_GROUP, NULL, NULL, NULL \
     } \
     } \
     ;
 #include "gpu/kernel/params.def"
 
-const tl_gpu_kernel_part tl_gpu_kernel_parts[] = {
-#define PART(name, NAME) {#NAME, parameters_##name##_part},
+const tl_parameter_group tl_parameter_groups[] = {
+#define GROUP(name, NAME) {#NAME, parameters_##name},
 #include "gpu/kernel/params.def"
     {NULL, NULL}};
 
 /* HAS_LOCAL_NAME: 1 if its last row is LOCAL_BYTES. */
 #define KERNEL(name, threads, blocks) enum { HAS_LOCAL_##name = 0
-#define PART(name, NAME)              enum { HAS_LOCAL_##name##_part = 0
+#define GROUP(name, NAME)             enum { HAS_LOCAL_##name = 0
 #define LOCAL_BYTES()                 +1
 #define END(name) \
     } \
@@ -128,8 +128,8 @@ static void add_parameters(tl_buffer *b, const tl_parameter *p, const char *newl
             tl_addf(b, " LOCAL_MEMORY_PARAMETER");
             continue;
         }
-        int length = snprintf(word, sizeof word, "%s%s%s", p->part ? "" : p->type, p->name,
-                              p->part ? "_PARAMETERS" : "");
+        int length = snprintf(word, sizeof word, "%s%s%s", p->group ? "" : p->type, p->name,
+                              p->group ? "_PARAMETERS" : "");
         if (!first) tl_addf(b, column(b) + length > COLUMNS ? ",%s    " : ", ", newline);
         tl_add(b, word, (size_t)length);
     }
@@ -153,14 +153,14 @@ static int add_meaning(tl_buffer *b, const char *name, size_t length, int is_ker
     for (int i = 0; is_kernel && i < TL_KERNELS; i++)
         if (!strncmp(tl_gpu_kernels[i].name, name, length) && !tl_gpu_kernels[i].name[length])
             return add_head(b, &tl_gpu_kernels[i]), 1;
-    for (const tl_gpu_kernel_part *p = tl_gpu_kernel_parts; !is_kernel && p->name; p++)
+    for (const tl_parameter_group *p = tl_parameter_groups; !is_kernel && p->name; p++)
         if (!strncmp(p->name, name, length) && !p->name[length])
             return add_parameters(b, p->parameters, " \\\n"), 1;
     return 0;
 }
 
-/* Writes a file's text with these words replaced. Line numbers are kept: after a line that became
- * several comes a #line. */
+/* Writes a file's text with these words replaced. After a line that became several comes a #line.
+ * */
 static void add_text(tl_buffer *b, const char *file, const char *text)
 {
     static const char kernel_of[] = "KERNEL_OF(", parameters_of[] = "PARAMETERS_OF(";

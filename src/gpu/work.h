@@ -16,12 +16,11 @@
  *   program.c    what a program consists of           memory.c   device memory, streams
  *   text.c       the kernels' parameters, and how a text is written
  *   operators.c  operators as kernels see them */
-#ifndef TALLY_GPU_WORK_H
-#define TALLY_GPU_WORK_H
+#pragma once
 
 #include "kernels.h"
 #include "memory.h"
-#include "context/inputs.h"
+#include "context/device.h"
 #include "context/view.h"
 #include <stdlib.h>
 
@@ -56,9 +55,9 @@ typedef struct tl_launch {
 /* Finds the program of an operator and a shape (gpu.h: a static string), or builds it. */
 tally_status tl_gpu_program(tl_gpu_device *d, const tl_scalar *op, const char *shape, tl_launch *l);
 
-/* Launches a kernel; jobs 0: launches nothing. With TL_GROUPS, jobs counts warps if the kernel's
- * threads are WARPS, else thread blocks. There are at most as many thread blocks as keep the device
- * busy, so a kernel loops over its jobs. */
+/* Launches a kernel; jobs 0: nothing. With TL_GROUPS, jobs counts warps if the kernel's threads are
+ * WARPS, else thread blocks, of which there are at most as many as keep the device busy, so a
+ * kernel loops over its jobs. */
 tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl_spread spread,
                    const void *arguments);
 #define TL_GO_AS(l, kernel, jobs, spread, ...) \
@@ -78,10 +77,10 @@ typedef struct tl_batch {
     int64_t row_stride, stride, n, rows, elements; /* elements: of all sequences */
     int state_bytes;                               /* tl_gpu_state_bytes */
 
-    /* 0; or the sequences are columns: neighbouring elements of one lie further apart than
-     * neighbouring sequences. Reductions and scans place columns on lanes (kernel/columns.cl);
-     * columns_log: log2 of the columns that share a warp, the least power of two that takes all
-     * columns, from 2 to LANES. */
+    /* 0; or the sequences are columns, which reductions and scans place on lanes
+     * (kernel/columns.cl): elements of one lie further apart than neighbouring sequences.
+     * columns_log: log2 of the columns that share a warp, the least power of two that takes all,
+     * from 2 to LANES. */
     int columns_log;
 
     /* NULL: there are none, or they are on the device (call/segments.c) */
@@ -102,13 +101,13 @@ typedef struct tl_batch {
 
     /* The kernel is launched before the host has read what `measure` found of the offsets
      * (gpu/kernel/short/speculate.cl, call/segments.c). slot -1: it is not. */
-    tl_arguments_speculative_part speculative;
+    tl_arguments_speculative speculative;
 
     /* windows: NULL, or the same sequences of bytes: 1 for an element that counts, else 0 */
     const struct tl_batch *counts_of;
 
     /* What tl_batch_arguments gives, while the launches of a verb are issued (tl_batch_seal). */
-    const tl_arguments_batch_part *all, *long_sequences;
+    const tl_arguments_batch *all, *long_sequences;
 } tl_batch;
 
 /* tl_gpu_program for the inputs of a batch. */
@@ -129,8 +128,8 @@ void tl_array_close(tl_gpu_device *d, tl_array *a);
 tally_status tl_batch_open(tl_gpu_device *d, const tl_plan *plan, const tally_view *in,
                            tl_batch *b);
 
-/* tl_batch_of: the batch of a view, without memory. tl_batch_data: brings the elements that v
- * covers, of `bytes` bytes each, to the device; v has the data of the batch's view. */
+/* tl_batch_of: without memory. tl_batch_data: brings the elements that v covers, of `bytes` bytes
+ * each, to the device; v has the data of the batch's view. */
 tl_batch tl_batch_of(const tl_plan *plan, const tally_view *in);
 tally_status tl_batch_data(tl_gpu_device *d, const tally_view *v, int64_t bytes, tl_batch *b);
 void tl_batch_close(tl_gpu_device *d, tl_batch *b);
@@ -151,12 +150,12 @@ static inline int64_t tl_column_groups(const tl_batch *b)
 /* The arguments that nearly every kernel begins with, for all sequences or only for the long
  * ones. */
 typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
-tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which);
+tl_arguments_batch tl_batch_arguments(const tl_batch *b, tl_which which);
 
 /* Makes them once for the launches of a verb: sets b->all and b->long_sequences, which point into
  * *made. */
 typedef struct tl_made_arguments {
-    tl_arguments_batch_part all, long_sequences;
+    tl_arguments_batch all, long_sequences;
 } tl_made_arguments;
 
 void tl_batch_seal(tl_batch *b, tl_made_arguments *made);
@@ -171,7 +170,7 @@ typedef struct tl_results {
     int64_t byte, row_stride, stride; /* of the results on the device */
     /* owned: the range of the dense copy, in bytes from its element 0 */
     int64_t low, high;
-    tl_arguments_results_part arguments; /* tl_results_arguments, of the results as opened */
+    tl_arguments_results arguments; /* tl_results_arguments, of the results as opened */
 } tl_results;
 
 tally_status tl_results_open(tl_gpu_device *d, const tally_view *out, int64_t bytes, tl_results *r);
@@ -179,7 +178,7 @@ tally_status tl_results_open(tl_gpu_device *d, const tally_view *out, int64_t by
 /* Copies a dense copy to the host, and waits for the results where the caller does not. r: what
  * tl_results_open has filled, or all 0. Returns `status`, or the error that it meets. */
 tally_status tl_results_close(tl_gpu_device *d, tl_results *r, int waits, tally_status status);
-tl_arguments_results_part tl_results_arguments(const tl_results *r);
+tl_arguments_results tl_results_arguments(const tl_results *r);
 
 /* ---- prepare.c: views with validity, and of two inputs; between enter and leave ---- */
 
@@ -234,8 +233,8 @@ typedef struct tl_exact_plan {
     int marked;
 } tl_exact_plan;
 
-/* Exact sums of a view's rows, and statistics of them; between enter and leave. Two inputs: the
- * view's next is the second one, or the elements are pairs that tl_prepare made. */
+/* Exact sums of a view's rows, and statistics of them. Two inputs: the view's next is the second,
+ * or the elements are pairs that tl_prepare made. */
 tally_status tl_gpu_exact_whole(tl_gpu_device *d, const tl_exact_plan *plan, const tally_view *in,
                                 const tally_view *out);
 
@@ -249,7 +248,7 @@ int tl_gpu_exact_takes(const tl_gpu_device *d, const tl_scalar *op, int marked,
 /* Sequences that are shorter than a chunk. */
 
 /* The initial values of a scan's sequences. */
-typedef tl_arguments_seeding_part tl_before;
+typedef tl_arguments_seeding tl_before;
 
 /* The program of a batch: segments have another. */
 tally_status tl_program_of(const tl_launch *l, const tl_batch *b, tl_launch *to);
@@ -284,14 +283,14 @@ tally_status tl_gpu_put(tl_gpu_device *d, void *to, const void *from, size_t byt
 /* Drops the spans of time that are not known yet. */
 void tl_clock_drop(tl_gpu_device *d);
 
-/* ---- call/whole.c; between enter and leave ---- */
+/* ---- call/run.c; between enter and leave ---- */
 
 /* Runs a call whose views fit the device. A scan goes forward: a reversed one has views with
  * negative strides. piece: NULL, or the piece of a larger call that it is. */
 tally_status tl_gpu_whole(tl_gpu_device *d, const tl_call *c, const tl_piece *piece);
 
-/* The part of tl_gpu_whole after the batch is opened. status: the result of opening it; if it is an
- * error, the function only waits for work that was issued. */
+/* After the batch is opened. status: of opening it; an error only waits for work that was issued.
+ * */
 tally_status tl_gpu_batch(tl_gpu_device *d, const tl_call *c, tl_batch *b, tally_status status);
 
 /* ---- calls of their own kind; between enter and leave. *done is 0 at first, and stays so if the
@@ -320,5 +319,3 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
 /* Runs a call whole, or in pieces: if its host arrays are large, or if device memory does not
  * suffice. */
 tally_status tl_pieces_run(tl_gpu_device *d, const tl_call *c);
-
-#endif

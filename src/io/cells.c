@@ -6,9 +6,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* Records a bad cell. Returns 1 to continue (the cell is skipped), or 0 to stop. Two kinds are
- * never skipped. A quote that is not closed hides everything after it. If two times cannot be
- * compared, either of them may be the wrong one. */
+/* A bad cell: 1 continues (the cell is skipped), 0 stops. Never skipped: a quote that is not
+ * closed, which hides everything after it, and two times that cannot be compared, of which either
+ * may be wrong. */
 static int note_bad(tl_chunk *c, const char *s, const char *e, int why)
 {
     assert(why != TL_CELL_OK);
@@ -82,8 +82,8 @@ TL_FORCE_INLINE void read_every_cell(tl_chunk *const c, const tl_layout *const l
     c->count = (out - c->values) / (int64_t)size;
 }
 
-/* The line that is read. Its functions are inlined and its address is not taken elsewhere, so the
- * members stay in registers. */
+/* Its functions are inlined and its address is not taken elsewhere, so the members stay in
+ * registers. */
 typedef struct {
     const tl_layout *l;
     const char *start, *stop; /* stop: the line's end; the chunk's, if a quote may hide newlines */
@@ -118,7 +118,7 @@ TL_FORCE_INLINE const char *skip_field(line *t)
     return t->e && q < t->stop && *q != '\n' ? q : NULL;
 }
 
-/* Moves to cell number `column`. Returns TL_CELL_OK, or why the line has no such cell. */
+/* Moves to cell number `column`. TL_CELL_OK, or why the line has no such cell. */
 TL_FORCE_INLINE int find_cell(tl_chunk *c, line *t, int64_t column)
 {
     for (; t->cell < column; t->cell++, t->p = after(t, t->q))
@@ -132,7 +132,7 @@ TL_FORCE_INLINE int find_cell(tl_chunk *c, line *t, int64_t column)
     return TL_CELL_FIELDS;
 }
 
-/* Reads the cell at t->p as a value. Returns TL_CELL_OK or why it is not a value. Sets t->q. */
+/* The cell at t->p as a value. Sets t->q. */
 TL_FORCE_INLINE int read_value(line *t, tally_dtype dtype, void *value)
 {
     const char *at = t->p, *const stop = t->stop, d = t->l->delimiter;
@@ -182,8 +182,8 @@ typedef struct {
     int64_t number;
 } row;
 
-/* Reads the cell at t->p as key or time number k of the chosen cells. The same cell may also be a
- * value, so t->p stays. */
+/* The cell at t->p as key or time number k of the chosen cells. It may also be a value, so t->p
+ * stays. */
 TL_FORCE_INLINE int take_text(tl_chunk *c, line *t, const row *to, int64_t k)
 {
     int why = read_text(t);
@@ -199,8 +199,8 @@ TL_FORCE_INLINE int take_text(tl_chunk *c, line *t, const row *to, int64_t k)
     return why;
 }
 
-/* Reads the `columns` + `others` chosen cells of a line. Returns TL_CELL_OK or what is wrong with
- * the cell whose text is [t->s, t->e). */
+/* The chosen cells of a line. TL_CELL_OK, or what is wrong with the cell whose text is [t->s,
+ * t->e). */
 TL_FORCE_INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally_dtype dtype,
                                 const int64_t columns, const int64_t others)
 {
@@ -226,13 +226,14 @@ TL_FORCE_INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally
     return why;
 }
 
-/* The number of delimiters from t->q to the line's end. Compilers make a vector of the bytes of a
- * block. Of the last one, those after the end are readable (TL_PAD) and not counted. */
+/* The delimiters from t->q to the line's end. Compilers make a vector of the bytes of a block; of
+ * the last, those after the end are readable (TL_PAD) and not counted. */
 TL_FORCE_INLINE int64_t delimiters_after(const line *t)
 {
     enum { BLOCK = 32 };
     const char d = t->l->delimiter;
     int64_t found = 0;
+
     for (const char *p = t->q; p < t->stop; p += BLOCK) {
         const uint8_t left = t->stop - p < BLOCK ? (uint8_t)(t->stop - p) : BLOCK;
         uint8_t here = 0;
@@ -242,8 +243,7 @@ TL_FORCE_INLINE int64_t delimiters_after(const line *t)
     return found;
 }
 
-/* Compares the number of cells with that of the first line. csv without --keep may have fewer, and
- * more that are empty. */
+/* csv without --keep may have fewer cells than the first line, and more that are empty. */
 TL_FORCE_INLINE int check_width(tl_chunk *c, line *t)
 {
     const tl_layout *const l = t->l;
@@ -252,6 +252,7 @@ TL_FORCE_INLINE int check_width(tl_chunk *c, line *t)
     if (l->want[l->columns + l->keys + l->times - 1].role != TL_VALUE) t->q = cut_field(t, t->p);
     const int64_t cells = t->cell + 1 + (t->simple ? delimiters_after(t) : 0);
     if (t->simple && (cells == l->fields || (cells < l->fields && !exact))) return TL_CELL_OK;
+
     while (!more && t->q < t->stop && *t->q != '\n') {
         t->q = cut_field(t, after(t, t->q));
         if (!t->e) return TL_CELL_QUOTE;
@@ -278,9 +279,9 @@ TL_FORCE_INLINE const char *next_line(tl_chunk *c, line *t, int quoted)
     return NULL;
 }
 
-/* Reads lines: one row of values from the chosen columns, and the row's key and time. After
- * inlining, `columns` is the constant 1 if there is one column of values, and `others`, the
- * number of key and time columns, is the constant 0 if there are none. */
+/* One row of values from the chosen columns of each line, with its key and time. After inlining,
+ * `columns` is the constant 1 if there is one column, and `others`, the number of key and time
+ * columns, the constant 0 if there are none. */
 TL_FORCE_INLINE void read_rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype,
                                const int64_t columns, const int64_t others)
 {

@@ -80,14 +80,15 @@ static int64_t number(const char **s, const char *e)
     return v;
 }
 
-/* The next column, from `at` on, that the header names [s, e). Counted from 0; -1: none. A number
- * is a name if there are not so many columns, as 2019. */
+/* The next column, from `at` on, that the header names [s, e); -1: none. A number is a name if
+ * there are not so many columns, as 2019. */
 static int64_t named_from(const struct choice *c, int64_t at, const char *s, const char *e,
                           char *space)
 {
     const char *p = s;
     const int names = c->may_name > 1 || (number(&p, e) > c->width && p == e);
     if (!c->may_name) return -1;
+
     for (int64_t i = at; i < c->r[0].n; i++) {
         const tl_field_text *const x = &c->r[0].f[i];
         if (x->e - x->s < e - s) continue;
@@ -161,8 +162,8 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
     return status;
 }
 
-/* Reads a list of columns, such as "price", "2", "price,qty" or "2-5,9". Items are separated by
- * commas; a name in quotes may contain commas. */
+/* A list of columns, such as "price", "2", "price,qty" or "2-5,9". A name in quotes may contain
+ * commas. */
 static tally_status read_column_list(struct choice *c, const char *text)
 {
     const size_t length = strlen(text);
@@ -176,6 +177,7 @@ static tally_status read_column_list(struct choice *c, const char *text)
     tally_status status = is_name ? read_item(c, text, text + length, space) : TALLY_OK;
     static const tl_layout list = {.delimiter = ',', .quotes = 1};
     const char *const end = text + length, *p = text, *s, *e;
+
     for (int more = !is_name; more && !status; p++) {
         const char *const from = p;
         p = tl_field(p, end, &list, &s, &e);
@@ -224,8 +226,8 @@ static tally_status name_columns(struct choice *c)
     return TALLY_OK;
 }
 
-/* Refuses column i of words if its first word is a number in another spelling, because a column
- * of numbers must not be ignored silently. */
+/* Refuses column i of words if its first word is a number in another spelling: numbers must not be
+ * ignored silently. */
 static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
 {
     assert(i >= 0);
@@ -249,8 +251,8 @@ static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
         i + 1, shown(x->e - x->s, 40), x->s, option);
 }
 
-/* Chooses the columns if the caller named none: the only column with numbers, or for a table all
- * columns without words. */
+/* If the caller named none: the only column with numbers, or for a table all columns without words.
+ * */
 static tally_status choose_by_content(struct choice *c)
 {
     char list[LIST];
@@ -297,8 +299,8 @@ static tally_status uncertain(const struct choice *c, const char *line, const ch
     return tl_invalid_on(c->f, "the first line, '%.*s', may be %s", shown(n, 60), line, what);
 }
 
-/* Refuses a first line of csv that may be a comment: it begins with '#' and has fewer cells than
- * the next line. */
+/* A first line of csv that may be a comment: it begins with '#' and has fewer cells than the next
+ * line. */
 static tally_status refuse_possible_comment(const struct choice *c)
 {
     const char *p = c->r[0].line;
@@ -310,7 +312,7 @@ static tally_status refuse_possible_comment(const struct choice *c)
                      "--comment '' if not");
 }
 
-/* Chooses the columns, and decides whether there is a header unless the caller has decided that. */
+/* Chooses the columns, and whether there is a header unless the caller has said so. */
 static tally_status choose(struct choice *c, const tally_file_options *o, int *header)
 {
     tally_status s = c->l->quotes && !o->comment ? refuse_possible_comment(c) : TALLY_OK;

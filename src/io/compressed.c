@@ -111,9 +111,8 @@ static int bad(tl_compressed *c, int64_t left, const char *why)
     return 0;
 }
 
-/* One call of a library: decompresses from c->in, of whose n bytes *at are done, to c->out, which
- * gets *made bytes. c->open: a member of the file has begun and not ended. Returns what is wrong,
- * or NULL. */
+/* One call of a library, from c->in, of whose n bytes *at are done, to c->out, which gets *made
+ * bytes. Returns what is wrong, or NULL. */
 static const char *inflate(tl_compressed *c, size_t n, size_t *at, size_t *made)
 {
     enum { NO_FLUSH = 0, STREAM_END = 1, BUFFER = -5 };
@@ -141,8 +140,8 @@ static const char *unzstd(tl_compressed *c, size_t n, size_t *at, size_t *made)
     return c->zstd.failed(r) ? senseless : NULL;
 }
 
-/* Decompresses n bytes; a file may have several members. Returns 0 after a failure, or if there is
- * no reader. A full output may be followed by more, unless its member has ended. */
+/* Decompresses n bytes; a file may have several members. 0: a failure, or no reader. A full output
+ * may be followed by more, unless its member has ended. */
 static int block(tl_compressed *c, size_t n)
 {
     for (size_t at = 0, made = 0; at < n || (made == BLOCK && c->open);) {
@@ -163,6 +162,7 @@ static void *work(void *data)
         more = (c->state.zstd = c->zstd.begin()) != NULL;
     if (!more) snprintf(c->why, sizeof c->why, "there is no memory to decompress it");
     c->open = 1;
+
     for (int64_t n = 1; more && n > 0;) {
         struct pollfd p[] = {{c->source.fd, POLLIN, 0}, {c->to, 0, 0}};
         if (tl_input_would_wait(&c->source)) poll(p, 2, -1);

@@ -90,6 +90,7 @@ void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int 
     assert(k >= 1);
     const char *const end = b + n, *p = b, *at = b; /* at: the start of the line of p */
     int i = 1, comment = is_comment(b, end, l);
+
     while (p < end) {
         const char *q = l->quotes ? memchr(p, '"', (size_t)(end - p)) : NULL;
         const char *const outside = q ? q : end; /* [p, outside) is not in quotes */
@@ -143,6 +144,7 @@ char tl_grouped(const char *s, const char *e)
     if (p == d || p - d > 3 || p == e || !strchr(",' _", *p)) return 0;
 
     const char between = *p;
+
     while (p < e && *p == between) {
         for (d = ++p; p < e && *p >= '0' && *p <= '9';) p++;
         if (p - d != 3) return 0;
@@ -271,6 +273,7 @@ int tl_header_guess(const tl_lines *t, const char *values)
     assert(t->records >= 1);
     const tl_record *const first = &t->r[0];
     int words = 0, numbers = 0, header = 0, data = 0, open = 0;
+
     for (int64_t i = 0; i < first->n; i++) {
         const int what = tl_kind(t, &first->f[i]);
         const int sign = what == TL_WORD ? sign_of(t, i, values && values[i]) : NOTHING;

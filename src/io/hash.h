@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * SipHash-1-3 (Aumasson and Bernstein, 2012), a hash with a secret key. Without the key nobody can
  * choose texts that have equal hashes. */
-#ifndef TALLY_IO_HASH_H
-#define TALLY_IO_HASH_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -56,5 +55,3 @@ static inline uint64_t tl_hash_end(tl_hash *h)
     for (int i = 0; i < 3; i++) tl_hash_round(h);
     return h->v[0] ^ h->v[1] ^ h->v[2] ^ h->v[3];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The common declarations of io/; README.md lists its files. */
-#ifndef TALLY_IO_H
-#define TALLY_IO_H
+#pragma once
 
 #include "context/context.h"
 #include "dtype/number.h"
@@ -55,14 +54,13 @@ static inline tally_status tl_check_host(const tally_file *f, const void *p, con
     return tl_host_only(f->ctx, p, name, "files");
 }
 
-/* file.c: the begin and the end of opening, for reading and for writing. tl_file_new checks the
- * arguments and makes an object with its name; standard: the name of "-" in sentences.
- * tl_file_opened, called last, closes the file and sets *file to NULL if s is a failure. */
+/* file.c: the begin and the end of opening. tl_file_new checks the arguments and makes an object
+ * with its name; standard: the name of "-" in sentences. tl_file_opened, called last, closes the
+ * file and sets *file to NULL if s is a failure. */
 tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file);
 tally_status tl_file_opened(tally_file **file, tally_status s);
 
-/* tl_fail with a sentence that begins with the file's name and a colon; and with one status.
- * format is a literal. */
+/* tl_fail with a sentence that begins with the file's name; format is a literal. */
 #define tl_fail_on(file, status, format, ...) \
     tl_fail((file)->ctx, status, "%s: " format, (file)->label, ##__VA_ARGS__)
 #define tl_invalid_on(f, ...)     tl_fail_on(f, TALLY_INVALID, __VA_ARGS__)
@@ -72,8 +70,8 @@ tally_status tl_file_opened(tally_file **file, tally_status s);
 /* The number of threads to use for ctx (weak, so that a test can replace it). */
 int tl_io_threads(tally *ctx);
 
-/* input.c: read up to n bytes; fewer only at the end; -1 with errno. tl_input_read waits for all
- * n bytes, tl_input_some for at least one. */
+/* input.c: up to n bytes; fewer only at the end; -1 with errno. tl_input_read waits for all n
+ * bytes, tl_input_some for at least one. */
 int64_t tl_input_read(tally_file *f, void *buffer, size_t n);
 int64_t tl_input_some(tally_file *f, void *buffer, size_t n);
 
@@ -90,8 +88,8 @@ tally_status tl_input_peek(tally_file *f, size_t want);
 tally_status tl_input_begins(tally_file *f, const char *bytes, size_t n, int *yes);
 tally_status tl_input_failed(tally_file *f);
 
-/* compressed.c: if the first bytes are those of gzip or zstd, makes f a pipe of the decompressed
- * bytes. why: at the end of the pipe, why there are no more, or NULL. */
+/* compressed.c: of gzip or zstd, f becomes a pipe of the decompressed bytes. why: at the end of the
+ * pipe, why there are no more, or NULL. */
 tally_status tl_compressed_open(tally_file *f);
 void tl_compressed_close(tl_compressed *c);
 
@@ -141,9 +139,8 @@ typedef struct tl_layout {
 
 void tl_layout_free(tl_layout *l);
 
-/* field.c: finds one field of a record: [*s, *e) without surrounding blanks and quotes. Returns
- * the end of the field, which is a delimiter, a newline or `end`. If a quote is not closed, *e is
- * NULL. */
+/* field.c: one field of a record: [*s, *e) without surrounding blanks and quotes. Returns its end:
+ * a delimiter, a newline or `end`. *e is NULL if a quote is not closed. */
 const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s,
                      const char **e);
 
@@ -153,16 +150,15 @@ static inline int tl_is_blank(char c) { return c == ' ' || c == '\t' || c == '\r
 /* The end of the line at p: its newline, or `end`. */
 const char *tl_line_end(const char *p, const char *end);
 
-/* Replaces each carriage return that no newline follows by a newline. last: the text ends here;
- * else a carriage return at the end stays, and is checked again with what follows. */
+/* A carriage return that no newline follows becomes a newline. last: the text ends here; else one
+ * at the end stays, for a check with what follows. */
 void tl_unify_lines(char *p, size_t n, int last);
 
-/* sniff.c: whether the peek looks like csv (1), like text (0), like neither (-1), or is too short
- * to tell (2). */
+/* sniff.c: does the peek look like csv (1), text (0), neither (-1), or is it too short (2)? */
 int tl_sniff_kind(const tally_file *f, char decimal);
 
-/* refuse.c: refuses a file whose first bytes show that it is compressed, UTF-16, or in a format
- * that tally does not read, and suggests what to do. text: the file is read as text. */
+/* refuse.c: refuses a file that is compressed, UTF-16, or of a format that tally does not read, and
+ * suggests what to do. text: it is read as text. */
 tally_status tl_refuse_foreign(tally_file *f, int text);
 tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv,
                              tl_layout *layout);
@@ -195,8 +191,8 @@ typedef struct tl_lines {
 
 int tl_kind(const tl_lines *t, const tl_field_text *x);
 
-/* The first cell of column i in records from .. records - 1 that is not TL_NONE, or NULL; its kind,
- * which is that of the column. */
+/* The first cell of column i in records from .. records - 1 that is not TL_NONE, or NULL; its kind
+ * is the column's. */
 const tl_field_text *tl_first_known_cell(const tl_lines *t, int from, int64_t i);
 int tl_column_kind(const tl_lines *t, int from, int64_t i);
 int64_t tl_widest(const tl_lines *t);
@@ -239,9 +235,8 @@ void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity); /* at mo
 void tl_time_frame(int frame, char *out, size_t capacity);
 tally_line_time tl_time_give(int frame, tl_tick tick);
 
-/* file.c: the formats of files. Text is TL_TEXT to TL_TSV, what libnetcdf writes TL_NETCDF and
- * after. tl_format_of: the format that a name's ending says, where `end` ends the name;
- * TL_FORMATS: none. */
+/* file.c: Text is TL_TEXT to TL_TSV, what libnetcdf writes TL_NETCDF and after. tl_format_of: the
+ * format that a name's ending says; TL_FORMATS: none. */
 typedef enum tl_file_format {
     TL_NPY,
     TL_RAW,
@@ -295,8 +290,8 @@ typedef struct tl_chunk {
 
 void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype);
 
-/* field.c: reads one cell as a value. Like tl_parse_cell, but also reads words for missing values
- * (empty, NA, null in any case), which are NaN or TL_CELL_EMPTY. l: has thousands and decimal. */
+/* field.c: one cell as a value. Like tl_parse_cell, but words for missing values (empty, NA, null
+ * in any case) are NaN or TL_CELL_EMPTY. l: has thousands and decimal. */
 int tl_cell(tally_dtype dtype, const char *s, const char *e, const tl_layout *l, void *value);
 
 /* Exchanges the point and `decimal`. Returns the length of `out`; 0 if no number is as long. */
@@ -313,8 +308,8 @@ static inline int64_t tl_with_point(const char *s, const char *e, char decimal, 
 char tl_grouped(const char *s, const char *e);
 
 /* keys.c: the groups of the lines, by the text of their keys. tl_keys_find sets the codes of a
- * chunk's rows, TL_NEW for a new key; it only reads the table, so threads may call it for several
- * chunks. tl_keys_settle numbers the new keys. */
+ * chunk's rows, TL_NEW for a new key; it only reads the table, so threads may call it.
+ * tl_keys_settle numbers the new keys. */
 enum { TL_NEW = -1 };
 tl_keys *tl_keys_open(int64_t columns); /* NULL: no memory */
 void tl_keys_close(tl_keys *k);
@@ -326,17 +321,17 @@ tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows
 int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e);
 
 /* time.c: a part of the date [s, e) as a key. Its text is among the numbers, which begin less than
- * 4 GiB after the chunk. tl_time_part_named: the part that ends a name such as t.month, or 0;
- * *end: the end of t. */
+ * 4 GiB after the chunk. tl_time_part_named: the part that ends a name such as t.month, or 0; *end:
+ * the end of t. */
 enum { TL_NUMBERS_BYTES = 4 * (10000 + 4) + 16 };
 void tl_time_numbers(char *out);
 int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *key);
 int tl_time_part_named(const char *s, const char *e, const char **end);
 const char *tl_time_part_name(int part);
 
-/* The state of two checks: times do not fall within a group, and numbers fit one type of 64 bits.
- * tl_order_check checks the next rows. It returns `rows`, or the first row that fails; then *with
- * is the time that it conflicts with, and *why the reason. */
+/* Two checks: times do not fall within a group, and numbers fit one type of 64 bits. tl_order_check
+ * checks the next rows and returns `rows`, or the first that fails; then *with is the time that it
+ * conflicts with, and *why the reason. */
 typedef struct tl_order {
     tl_tick *last;
     int64_t group_count,
@@ -353,12 +348,11 @@ int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *wi
 tally_dtype tl_order_dtype(const tl_order *o);
 
 /* field.c: cuts the block [b, b + n) after records, near the wanted places cuts[1..k-1] and, if
- * `last`, after the last record. cuts[k] becomes the length of all chunks together; 0: no record
- * ends in the block. */
+ * `last`, after the last record. cuts[k] becomes the length of all chunks; 0: no record ends in the
+ * block. */
 void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int k, int last);
 
-/* The reason why a text cannot be read further: a cell, its place, and the beginning of its
- * text. */
+/* Why a text cannot be read further: a cell, its place, and the beginning of its text. */
 typedef struct tl_bad {
     int why;   /* TL_CELL_; 0: no error */
     int first; /* it is the first cell of the data */
@@ -380,5 +374,3 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_lin
                           int64_t max, int64_t *got);
 /* the dtype of the times of the last read; 0: there is no column of times */
 tally_dtype tl_text_times(const tally_file *f);
-
-#endif

@@ -55,8 +55,8 @@ static slot *new_slots(uint64_t n)
     return s;
 }
 
-/* Chooses the secret of this table's hash. Results do not depend on it, because groups are
- * numbered in the order of the lines. */
+/* The secret of this table's hash. Groups are numbered in the order of the lines, so results do not
+ * depend on it. */
 static void choose_secret(uint64_t secret[2])
 {
     if (getrandom(secret, 16, GRND_NONBLOCK) == 16) return;
@@ -195,8 +195,6 @@ void tl_keys_find(const tl_keys *k, tl_chunk *c, int64_t rows)
         for (int64_t i = 0; i < b.n; i++) c->codes[b.row[i]] = look_up(k, c, &b, i)->code;
     }
 }
-
-/* ---- new keys ---- */
 
 /* Memory for a text of n bytes. NULL: no memory. */
 static char *new_text(tl_keys *k, size_t n)

@@ -5,7 +5,7 @@
  *    {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
  *
  * A strict parser accepts only these three keys; nothing is evaluated. */
-#include "dtype/dtype.h"
+#include "dtype/number.h"
 #include "io.h"
 #include <assert.h>
 #include <stdio.h>
@@ -57,6 +57,7 @@ static int string(struct cursor *c, char *out, size_t capacity)
     if (c->p == c->end || (*c->p != '\'' && *c->p != '"')) return 0;
     const char quote = *c->p++;
     size_t n = 0;
+
     for (; c->p < c->end && *c->p != quote; c->p++) {
         if (*c->p < ' ' || *c->p > '~' || *c->p == '\\' || n + 1 >= capacity) return 0;
         out[n++] = *c->p;

@@ -103,8 +103,8 @@ static void hint(char *out, size_t capacity, const tl_bad *bad, const tl_layout 
 
 static const char say_header[] = "; if the first line is a header, say so with --header yes";
 
-/* Writes a sentence: $1 in it becomes the first part, and so on. (With _FORTIFY_SOURCE, the %1$s of
- * printf would end the process where a sentence leaves out a part.) */
+/* $1 in a sentence becomes the first part, and so on. (With _FORTIFY_SOURCE, printf's %1$s would
+ * end the process where a sentence leaves out a part.) */
 static void fill(char *out, const char *sentence, const char *const *parts)
 {
     size_t n = 0;

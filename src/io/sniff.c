@@ -49,6 +49,7 @@ int tl_sniff_kind(const tally_file *f, char decimal)
     const int more = !f->peek_end && f->peek_n < SNIFF;
     if (!p) return more ? 2 : 0;
     int quoted = 0;
+
     for (; p < end && *p != '\n' && *p != '\r'; p++) {
         quoted ^= *p == '"';
         if (!quoted && *p != decimal && (*p == ',' || *p == ';' || *p == '|')) return 1;
@@ -89,7 +90,7 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
 }
 
 /* Reads ahead until the peek has `want` whole records of data, or the input ends, and cuts them
- * into fields: *n records in r, which has space for RECORDS_MOST. */
+ * into fields: *n records in r, at most RECORDS_MOST. */
 static tally_status read_records(tally_file *f, const tl_layout *l, int want, tl_record *r, int *n)
 {
     assert(want >= 1 && want <= RECORDS_MOST);
@@ -119,8 +120,8 @@ static int64_t count(const char *p, char c)
     return n;
 }
 
-/* Guesses comma, semicolon, tab or bar: the first one that both lines have equally often, else the
- * one that is most frequent in the first line. A comma before fractions is none. */
+/* Comma, semicolon, tab or bar: the first that both lines have equally often, else the most
+ * frequent in the first line. A comma before fractions is none. */
 static char guess_delimiter(const char *first, const char *second, char decimal)
 {
     static const char choices[] = {',', ';', '\t', '|'};
@@ -228,6 +229,7 @@ static tally_status check_words(tally_file *f, const tl_layout *l, int from, tl_
     while (i < width && tl_column_kind(&t, from, i) != TL_WORD) i++;
     const tally_status s = i < width ? read_records(f, l, RECORDS_MOST, r, n) : TALLY_OK;
     t.records = *n;
+
     for (; i < width && !s; i++) {
         while (w < end && w->column < i) w++;
         if ((w < end && w->column == i) || tl_column_kind(&t, from, i) != TL_WORD) continue;

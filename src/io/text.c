@@ -170,8 +170,8 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     return TALLY_OK;
 }
 
-/* Reads more text after the block. Returns 0, or -1 with errno; errno is 0 if the file became
- * shorter, or is shorter than its size says, as some files in /proc and /sys. */
+/* Reads more text after the block. 0, or -1 with errno, which is 0 if the file became shorter, or
+ * is shorter than its size says, as some in /proc and /sys. */
 static int read_more(tally_file *f)
 {
     tl_text *const t = f->text;
@@ -206,7 +206,7 @@ static int read_more(tally_file *f)
     return 0;
 }
 
-/* Makes every line of the text at p end in a newline, part by part. No part but the last ends in a
+/* Makes every line of the text at p end in a newline, part by part; none but the last ends in a
  * carriage return, which the byte after it decides. */
 typedef struct {
     char *p;
@@ -232,8 +232,8 @@ static void unify(const tl_text *t, char *p, size_t n)
     tl_for(t->threads, all.parts, unify_part, &all);
 }
 
-/* Fills the block and makes every line end a newline; a carriage return at the end of the block
- * stays until the byte after it is known. Returns the same values as read_more. */
+/* Fills the block; a carriage return at its end stays until the byte after it is known. Returns as
+ * read_more. */
 static int fill(tally_file *f)
 {
     tl_text *const t = f->text;
@@ -312,8 +312,8 @@ static void note(tl_text *t, const tl_chunk *c, int first)
 
 /* ---- a column of times ---- */
 
-/* Checks that the times of a chunk have the frame of all times before. If not, the chunk's first
- * time becomes a bad cell. */
+/* Checks that the times of a chunk have the frame of all before; else its first time becomes a bad
+ * cell. */
 static void same_frame(tl_text *t, tl_chunk *c)
 {
     if (!t->order.frame && c->frame) {
@@ -328,8 +328,7 @@ static void same_frame(tl_text *t, tl_chunk *c)
     c->count = 0;
 }
 
-/* Checks the order of the times of chunk i. The first row that is out of order becomes a bad
- * cell. */
+/* The order of the times of chunk i. The first row out of order becomes a bad cell. */
 static tally_status in_order(tally_file *f, int i)
 {
     assert(i >= 0);
@@ -400,6 +399,7 @@ static tally_status block(tally_file *f)
     t->end = 0;
     t->chunks_n = t->now = t->line_chunk = 0;
     t->line_row = 0;
+
     while (t->end == 0) {
         if (t->n >= t->capacity) {
             if (t->capacity >= TL_LONGEST) {
@@ -435,6 +435,7 @@ static tally_status block(tally_file *f)
     }
 
     tally_status s = TALLY_OK;
+
     for (int i = 0; i < t->chunks_n && !s; i++) {
         if (f->keys)
             s = tl_keys_settle(f, f->keys, &t->chunks[i], t->chunks[i].count / t->layout.columns);

@@ -55,6 +55,7 @@ static int digits(const char **p, const char *e, char by, int n, int64_t most, i
     int64_t v = 0;
     if (by && (*p == e || *(*p)++ != by)) return 0;
     if (e - *p < n) return 0;
+
     for (int i = 0; i < n; i++) {
         const char c = (*p)[i];
         if (c < '0' || c > '9') return 0;

@@ -101,6 +101,7 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     int overflow = 0;
     w->rest = 1;
     f->info.ndim = ndim;
+
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < (i ? 0 : -1))
             return tl_invalid(f->ctx, "shape[%d] is %ld: must be at least %d", i, shape[i],
@@ -191,6 +192,7 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
         return tl_invalid(file->ctx, "variable is %d: must be 0..%d", variable,
                           w->netcdf->results - 1);
     int64_t n = 1;
+
     for (int d = 0; d < file->info.ndim; d++) {
         const int64_t most = file->info.shape[d] < 0 ? INT64_MAX : file->info.shape[d];
         if (start[d] < 0 || count[d] < 0 || start[d] > most || count[d] > most - start[d])

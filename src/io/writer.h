@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The common declarations of write.c, put.c and netcdf/coordinate.c. */
-#ifndef TALLY_IO_WRITER_H
-#define TALLY_IO_WRITER_H
+#pragma once
 
 #include "io/netcdf/netcdf.h"
 #include "store/cleanup.h"
@@ -81,5 +80,3 @@ tally_status tl_write_flush(tally_file *f);
 
 /* Writes n values as cells, w->columns per line. */
 tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n);
-
-#endif

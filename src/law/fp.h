@@ -2,8 +2,7 @@
  * The floating-point environment that the law needs: round to nearest, subnormals neither flushed
  * nor read as zero, exceptions masked. It is entered and left around every public call and in every
  * worker thread. If it is already set, this costs one register read. */
-#ifndef TALLY_FP_H
-#define TALLY_FP_H
+#pragma once
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -51,5 +50,4 @@ static inline tl_fp tl_fp_enter(void)
 }
 
 static inline void tl_fp_leave(tl_fp was) { fesetenv(&was); }
-#endif
 #endif

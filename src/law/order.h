@@ -15,8 +15,7 @@
  *
  * Every shape takes the order from the functions below only.
  */
-#ifndef TALLY_ORDER_H
-#define TALLY_ORDER_H
+#pragma once
 
 #include <assert.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ static inline int tl_slab_level(int64_t a, int64_t b)
     int fits = tl_top_level(b - a);
     return a == 0 || tl_level(a) > fits ? fits : tl_level(a);
 }
-
-#endif

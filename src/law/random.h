@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Random numbers, and test data made of them for tally_verify and the tests. The golden files have
  * their own copy (test/test_golden.c), so changes here do not affect them. */
-#ifndef TALLY_RANDOM_H
-#define TALLY_RANDOM_H
+#pragma once
 
 #include "tally.h"
 #include <string.h>
@@ -55,5 +54,3 @@ static inline void tl_random_fill(uint64_t *state, void *to, tally_dtype d, int6
         memcpy((char *)to + (size_t)i * bytes, &v, bytes);
     }
 }
-
-#endif

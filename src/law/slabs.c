@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Slabs with gaps (slabs.h). A join costs time for what it adds and for the slabs that move, not
+ * Slabs with gaps (counter.h). A join costs time for what it adds and for the slabs that move, not
  * for all slabs: ten thousand fragments in random order take milliseconds (bench/results). */
-#include "slabs.h"
+#include "counter.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,7 +282,6 @@ static int join_rows(const joining *g, const change *x, tl_slab *slab)
     return !w.failed;
 }
 
-/* Makes the slab of a change. */
 static tl_slab *join(const joining *g, const change *x)
 {
     int64_t i = 0, j = 0, end;
@@ -296,9 +295,8 @@ static tl_slab *join(const joining *g, const change *x)
     return NULL;
 }
 
-/* Finds the changes that the slabs of b make to a, in order. Each change takes the slabs of b that
- * touch each other, directly or through slabs of a. Returns the number of changes; -1: out of
- * memory. */
+/* The changes that the slabs of b make to a, in order. Each takes the slabs of b that touch each
+ * other, directly or through slabs of a. Returns their number; -1: out of memory. */
 static int64_t find_changes(const joining *g, change *changes)
 {
     const tl_slabs *const a = g->a, *const b = g->b;
@@ -328,7 +326,6 @@ static int64_t find_changes(const joining *g, change *changes)
 
 int tl_slabs_counted(const tl_slabs *a) { return a->count && a->slab[0]->counted; }
 
-/* Makes all slabs counted. */
 static int raise_all(tl_slabs *a, const tl_scalar *op)
 {
     tl_slab **const raised = calloc((size_t)a->count + 1, sizeof *raised);

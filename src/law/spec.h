@@ -2,8 +2,7 @@
  * Executes the law (doc/order.md). The tests compare every result with this code by memcmp. x: n
  * elements, `stride` elements apart. Slow and single-threaded. Runs in the caller's floating-point
  * environment; the law needs that of fp.h. */
-#ifndef TALLY_SPEC_H
-#define TALLY_SPEC_H
+#pragma once
 
 #include "operator/kernel.h"
 
@@ -18,5 +17,3 @@ void tl_spec_scan(const tl_scalar *op, tl_par p, const void *x, int64_t stride, 
 /* Writes tally_window_length(n, options) dense results. */
 void tl_spec_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
                     const tally_window_options *options, void *out);
-
-#endif

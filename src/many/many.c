@@ -5,7 +5,6 @@
 #include "many.h"
 #include "context/view.h"
 #include "law/counter.h"
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +32,6 @@ static tl_devices devices_of(const tl_device *d, tally *ctx)
     t.ctx = ctx;
     return t;
 }
-
-/* ---- open, close, properties ---- */
 
 tally_status tl_many_open(tally *ctx, const char *name, tally *const *members, int count,
                           tl_device **device)
@@ -267,8 +264,6 @@ static tally_status grid(tl_device *d, tally *ctx, const tl_plan *p, int64_t row
         return tl_unsupported(ctx, "%s keeps no fields in its memory", one->name);
     return one->calls->grid(one, ctx, p, rows, step, to);
 }
-
-/* ---- the rest ---- */
 
 static tally_status use(tl_device *d, tally *ctx, tl_use what, const void *object)
 {

@@ -15,8 +15,7 @@
  *   scan         from S(0)      from S(a)      from S(b)         each by its member
  *
  * A file may call functions of those after it: many.c, split.c, slices.c (README.md). */
-#ifndef TALLY_MANY_H
-#define TALLY_MANY_H
+#pragma once
 
 #include "context/device.h"
 #include "context/view.h"
@@ -51,8 +50,8 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
 /* The call's in and out point to `count` views: the parts, and the results of each. */
 tally_status tl_split_window(const tl_devices *t, const tl_call *call, int count);
 
-/* Returns how many results a part has that is elements start to start + n - 1 of `all`. *first: the
- * index of the first result's element. */
+/* How many results a part has that is elements start to start + n - 1 of `all`. *first: the index
+ * of the first result's element. */
 int64_t tl_split_length(int64_t start, int64_t n, int64_t all, const tally_window_options *o,
                         int64_t *first);
 
@@ -92,8 +91,8 @@ tally_status tl_devices_copy(const tl_devices *t, int k, void *to, const void *f
 /* *who: the member that has the memory p; -1: host memory. */
 tally_status tl_devices_owner(const tl_devices *t, const void *p, int *who);
 
-/* *who: the one member that has the memory of these arrays (p NULL: skipped); -1 if all are in host
- * memory. Returns an error if they belong to two members. hint: end of that message. */
+/* *who: the one member that has the memory of these arrays (p NULL: skipped); -1: host memory. An
+ * error if they belong to two. hint: end of that message. */
 typedef struct tl_argument {
     const char *name;
     const void *p;
@@ -115,8 +114,8 @@ typedef struct tl_member_slice {
 /* Allocates `count` slices; the caller frees them. */
 tally_status tl_slices_new(const tl_devices *t, int count, tl_member_slice **slices);
 
-/* TL_REDUCE: computes the nodes of every slice. TL_SCAN: scans every slice from the state in its
- * `scan`, which afterwards is the state after the slice. */
+/* TL_REDUCE: the nodes of every slice. TL_SCAN: scans every slice from the state in its `scan`,
+ * afterwards that after the slice. */
 tally_status tl_slices_push(const tl_devices *t, tl_verb verb, const tl_plan *plan,
                             tl_member_slice *slices, int count);
 
@@ -129,5 +128,3 @@ typedef struct tl_window_part {
 } tl_window_part;
 
 tally_status tl_member_windows(tally *member, const tl_window_part *w);
-
-#endif

@@ -155,14 +155,15 @@ static int64_t grain_of(const tl_devices *t, const tl_plan *plan, int64_t n)
     return want <= 1 ? 1 : (int64_t)1 << (tl_top_level(want - 1) + 1);
 }
 
-/* Cuts n elements and returns the number of slices. cuts[k]: where slice k begins; cuts[number]: n.
- * start: index of element 0. */
+/* Cuts n elements and returns the number of slices; slice k begins at cuts[k]. start: index of
+ * element 0. */
 static int cut(const tl_devices *t, const tl_plan *plan, int64_t start, int64_t n, int64_t overlap,
                int64_t *cuts)
 {
     int64_t grain = grain_of(t, plan, n), least = grain > overlap ? grain : overlap;
     int count = n / least < t->count ? (int)(n / least) : t->count;
     if (count < 1) count = 1;
+
     for (int k = 0; k <= count; k++) {
         cuts[k] = (int64_t)((__int128)n * k / count);
         if (k && k < count && !overlap) cuts[k] = ((start + cuts[k]) & ~(grain - 1)) - start;
@@ -217,6 +218,7 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_m
     }
 
     status = tl_slices_push(t, TL_REDUCE, plan, p, parts);
+
     for (int k = 0; !status && k < count; k++) {
         slices[k].scan = k ? slices[k - 1].scan : *before;
         slices[k].scan.nodes_known = NULL; /* those of `before` are of all slices */
@@ -257,8 +259,6 @@ tally_status tl_sliced_push(const tl_devices *t, const tl_push *p)
     free(s);
     return status;
 }
-
-/* ---- windows ---- */
 
 /* Computes the windows of centres a .. b - 1, as windows of the elements that they need. edges:
  * TALLY_EDGES_VALID if all are full. */

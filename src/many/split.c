@@ -25,14 +25,13 @@ tally_status tl_split_place(const tl_devices *t, const char *what, int k, const 
                       other->name, own->name);
 }
 
-/* ---- reduce and scan ---- */
-
 static tally_status slices_of(const tl_devices *t, const tally_view *parts, const tally_view *outs,
                               int count, tl_member_slice **slices)
 {
     assert(count >= 1 && count <= t->count);
     int64_t at = 0;
     tally_status status = tl_slices_new(t, count, slices);
+
     for (int k = 0; !status && k < count; k++) {
         tl_member_slice *s = &(*slices)[k];
         s->member = k;
@@ -98,6 +97,7 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
     /* The nodes of the last part are computed too: they cost no time beside the others, and the
      * last result may need them. */
     status = tl_slices_push(t, TL_REDUCE, plan, s, count);
+
     for (int k = 0; !status && k < count; k++) {
         tl_scan_begin(&s[k].scan, plan, o);
         if (k) s[k].scan.done = s[k - 1].scan.done;
@@ -109,8 +109,6 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
     free(s);
     return status;
 }
-
-/* ---- windows ---- */
 
 int64_t tl_split_length(int64_t start, int64_t n, int64_t all, const tally_window_options *o,
                         int64_t *first)

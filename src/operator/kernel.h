@@ -2,8 +2,7 @@
  * What an operator's text becomes when it is compiled for one element type: a row of facts and
  * scalar functions (tl_scalar), and for each instruction set a table of vector code (tl_kernel).
  * Shapes and devices see a state as opaque bytes. */
-#ifndef TALLY_KERNEL_H
-#define TALLY_KERNEL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,24 +18,23 @@
 #define TL_MARK_F32  0x7fff0000
 #define TL_MARK_F64  0x7fffe00000000000
 
-/* The parameters that every function of an operator's text receives. */
+/* What every function of an operator's text receives. */
 typedef struct tl_par {
     double value;
-    /* XOR mask for elements and for results that are elements. Kernels on signed keys get unsigned
-     * integers with the sign bit flipped; 0 for all other types. */
+    /* XOR mask for elements and for results that are elements: kernels on signed keys get unsigned
+     * integers with the sign bit flipped. */
     int64_t flip;
 
     /* Operators of two inputs (OP_INPUTS): bytes from an element of the first input to its partner
      * in the second. Both inputs have the same type. */
     int64_t second;
 
-    /* 1: a nan form (masked.h) skips only marked elements (context/inputs.h); any other NaN is a
-     * value. */
+    /* 1: a nan form (masked.h) skips only marked elements (context/device.h). */
     int marked;
 
     /* Nan forms that count (tl_scalar.counted): the largest number of elements of which a result
      * has no value. 0, or windows' min_count - 1. */
-    int64_t few;
+    int64_t insufficient;
 
     /* 1 in kernels whose results all have the same number of elements; not used elsewhere. */
     int same_n;
@@ -50,14 +48,12 @@ typedef struct tl_state {
 enum {
     TL_TILE_LEVEL = 12,
     /* Elements of a scan tile, and of the largest node that a kernel folds without a counter. 12 is
-     * a multiple of log2 V for vectors of V = 2, 4, 8 and 16 lanes, so radix-V levels end at
-     * exactly a tile. */
+     * a multiple of log2 V for V = 2, 4, 8, 16, so radix-V levels end at a tile. */
     TL_TILE = 1 << TL_TILE_LEVEL,
 
     TL_BLOCK_LEVELS = 62,
 
-    /* States in a staging buffer: a tile, the state after it, and padding for stores of whole
-     * vectors. */
+    /* States in a staging buffer: a tile, the state after it, padding for whole vectors. */
     TL_SOA = TL_TILE + 64,
     TL_SOA_BYTES = TL_SOA * 48
 };
@@ -68,7 +64,7 @@ typedef struct tl_scalar {
     const char *file;
     const char *text; /* The text is src/op/<text>.h. */
 
-    /* The operator whose state, lift and combine it shares: itself, or for example sum for mean. */
+    /* The operator whose state, lift and combine it shares: itself, or sum for mean. */
     const char *core;
     const char *lowers;     /* The operator whose lower it shares. */
     tally_dtype dtype, acc; /* acc 0: no arithmetic. */
@@ -87,8 +83,7 @@ typedef struct tl_scalar {
     uint8_t floats; /* OP_FLOATS: sums below 2^53 may be those of the operator's form for f64. */
     tally_dtype wide;
 
-    /* Convert a state of `dtype` to a state of the kernels, and back. NULL: both have the same
-     * bytes. */
+    /* A state of `dtype` to one of the kernels, and back. NULL: both have the same bytes. */
     void (*to_wide)(tl_state *s), (*from_wide)(tl_state *s);
     void (*blank)(void *x); /* Writes an element that changes no state; NULL: none is known. */
     void (*lift)(tl_state *s, const void *x, int64_t i, tl_par p);
@@ -103,9 +98,9 @@ typedef struct tl_scalar {
     struct tl_user_instance *user; /* The operator that a user defined (user.h); NULL: built in. */
 } tl_scalar;
 
-/* How a pass prefetches: not at all because the data is cached, in several pages in turn, or line
- * by line in address order. Intel's own prefetchers work page by page, so four pages in turn make a
- * sum 1.2 times as fast; on AMD Zen 5 lines in order are 1.3 times as fast. */
+/* How a pass prefetches: not (the data is cached), in several pages in turn, or line by line.
+ * Intel's own prefetchers work page by page, so four pages in turn make a sum 1.2 times as fast; on
+ * AMD Zen 5 lines in order are 1.3 times as fast. */
 enum { TL_CACHED, TL_PAGES, TL_LINES };
 
 static inline int tl_prefetch_way(void)
@@ -126,8 +121,8 @@ static inline int tl_prefetches(int64_t bytes)
     return bytes >= 4 << 20 ? tl_prefetch_way() : TL_CACHED;
 }
 
-/* What to prefetch while a tile is computed: `bytes` bytes of the caller's elements from `at` on.
- * bytes 0: nothing. The caller's elements differ from the kernel's where a tile is widened. */
+/* What to prefetch while a tile is computed: `bytes` bytes of the caller's elements from `at` on,
+ * which differ from the kernel's where a tile is widened. */
 typedef struct tl_prefetch {
     const char *at;
     int64_t bytes;
@@ -142,9 +137,8 @@ typedef struct tl_elements {
     int prefetch;                  /* See tl_prefetches. */
 } tl_elements;
 
-/* Dense sequences. Sequence r is the n elements from x + r * pitch on, or, with offsets, x +
- * offsets[r] up to x + offsets[r + 1]. Results of scans go to the same positions of out, or to
- * out + r * out_pitch. */
+/* Dense sequences: the n elements from x + r * pitch on, or, with offsets, x + offsets[r] up to x +
+ * offsets[r + 1]. Results of scans go to the same positions of out, or to out + r * out_pitch. */
 typedef struct tl_dense_rows {
     void *out;
     const void *x;
@@ -173,9 +167,9 @@ typedef struct tl_block_counter {
     tl_state node[TL_BLOCK_LEVELS], start[TL_BLOCK_LEVELS];
 } tl_block_counter;
 
-/* The next elements of a stream of windows: m elements at x; x[0] has index i. `lead` empty places
- * come before them. `back` elements of the stream lie before x, and `beyond` elements may be read
- * after x + m. old: where an inverse is used, the elements that leave. */
+/* The next m elements of a stream of windows; x[0] has index i. `lead` empty places come before
+ * them. `back` elements lie before x, and `beyond` elements may be read after x + m. old: where an
+ * inverse is used, the elements that leave. */
 typedef struct tl_window_piece {
     const void *x, *old;
     int64_t back, beyond, lead, m, i;
@@ -185,8 +179,8 @@ typedef struct tl_window_piece {
 typedef struct tl_lanes {
     const void *x;
     int64_t stride; /* Elements from one row to the next; negative: backwards. */
-    /* The rows are elements at .. at + m - 1 of their sequences. Requires: at is a multiple of 8;
-     * so is m, except for the last rows. */
+    /* Elements at .. at + m - 1 of their sequences. Requires: at is a multiple of 8; so is m,
+     * except for the last rows. */
     int64_t at, m;
     int vectors; /* The vectors that a row of lanes fills. */
 
@@ -194,8 +188,8 @@ typedef struct tl_lanes {
     int levels;
     int seeded; /* Scan: there is an initial value, S(0) (see seed). */
 
-    /* Fold: NULL, or how many of the last (at + m) % 8 rows each lane has. If there are only 8
-     * rows, how many of those 8. */
+    /* Fold: NULL, or how many of the last (at + m) % 8 rows each lane has; of only 8 rows, of
+     * those. */
     const int32_t *ends;
 
     /* The state after the previous rows: 2 * levels + 1 vectors for each vector of lanes. */
@@ -227,8 +221,8 @@ typedef struct tl_lower {
 } tl_lower;
 
 /* Ranges of a sequence (cpu/kernel/ranges_kernel.h). Level l keeps the nodes that end in the last
- * `tiles` tiles of TL_TILE elements, in a ring of staging buffers. The ring begins with buffer
- * number `first`; `current` is the place of the current tile in it. */
+ * `tiles` tiles of TL_TILE elements, in a ring of staging buffers from number `first` on; `current`
+ * is the place of the current tile in it. */
 typedef struct tl_range_ring {
     int64_t first;
     int32_t tiles, current;
@@ -239,8 +233,8 @@ static inline int64_t tl_range_tiles(int level)
     return level < TL_TILE_LEVEL ? 2 : ((int64_t)1 << (level - TL_TILE_LEVEL)) + 1;
 }
 
-/* One step: elements at .. at + m - 1 become nodes of all levels. Then the ranges are folded whose
- * last element lies in tile number `tile`. Indices count from a multiple of TL_TILE. */
+/* One step: elements at .. at + m - 1 become nodes of all levels; then the ranges whose last
+ * element lies in tile number `tile` are folded. Indices count from a multiple of TL_TILE. */
 typedef struct tl_range_work {
     /* Requires: at is a multiple of TL_ABREAST, and all m elements lie in the tile. m may be 0. */
     const void *x;
@@ -265,10 +259,9 @@ typedef struct tl_convert {
     tally_dtype from, to;
     int from_bytes, to_bytes;
 
-    /* Converts n elements, of any alignment; the buffers must not overlap. c is the conversion
-     * itself. A call may supply its own conversion, which derives validity or a second input from
-     * the address of the elements (cpu/inputs/inputs.h). apply_two writes both inputs of a
-     * two-input operator. */
+    /* Converts n elements, of any alignment, to another buffer. A call may supply its own
+     * conversion, which derives validity or a second input from the elements' address
+     * (cpu/inputs/inputs.h). apply_two writes both inputs. */
     void (*apply)(const struct tl_convert *c, void *to, const void *from, int64_t n);
     void (*apply_two)(const struct tl_convert *c, void *to, void *second, const void *from,
                       int64_t n);
@@ -290,8 +283,8 @@ typedef struct tl_mask {
     void (*mask)(void *to, const void *from, int bytes, tl_bits bits, int64_t n, uint64_t fill);
     /* to[i] = from[i], or the quiet NaN without payload where from[i] is a NaN. Floats only. */
     void (*quiet)(void *to, const void *from, tally_dtype dtype, int64_t n);
-    /* Copies the elements whose bits are 1 without gaps; returns their number. `to` must have space
-     * for n elements and 64 bytes. */
+    /* Packs the elements whose bits are 1; returns their number. `to` has space for n elements and
+     * 64 bytes. */
     int64_t (*keep)(void *to, const void *from, int bytes, tl_bits bits, int64_t n);
 } tl_mask;
 
@@ -305,8 +298,8 @@ typedef struct tl_matrix {
     int bytes;             /* Bytes of an element. */
 } tl_matrix;
 
-/* Sequences that are read, or written: sequence c is at list[c], or at first + c * pitch bytes
- * where list is NULL. */
+/* Sequences that are read, or written: number c is at list[c], or at first + c * pitch bytes where
+ * list is NULL. */
 typedef struct tl_origins {
     const char *const *list;
     const char *first;
@@ -323,16 +316,16 @@ typedef struct tl_targets {
 /* Copies sequences into the columns of a matrix and back (cpu/elements/transpose.c). */
 typedef struct tl_transpose {
     /* t[j * stride + c] = element j of sequence c, 0 <= j < n. Up to 7 elements past the end are
-     * read and written. Prefetches next. */
+     * read and written. */
     void (*to_lanes)(const tl_matrix *to, const tl_origins *from, int64_t n, tl_prefetch next);
-    /* The reverse: n[c] <= most elements, or `most` elements where there is no list. Up to 7 rows
-     * past the end of the matrix are read. */
+    /* The reverse: n[c] <= most elements, or `most` without a list. Up to 7 rows past the end of
+     * the matrix are read. */
     void (*from_lanes)(const tl_targets *to, const tl_matrix *from, int64_t most);
 } tl_transpose;
 
-/* One operator on one element type, compiled for one instruction set. Most types have at most
- * `nodes` and `fold`, the fast paths of exact operators. Everything else exists only for the types
- * that the others are widened to (cpu/widen.h). */
+/* One operator on one element type, for one instruction set. Most types have at most `nodes` and
+ * `fold`, the fast paths of exact operators. The rest exists only for the types that the others are
+ * widened to (cpu/widen.h). */
 typedef struct tl_kernel {
     tally_dtype dtype, acc, wide, out; /* wide: the element type that its states belong to. */
 
@@ -365,7 +358,7 @@ typedef struct tl_kernel {
     void (*stage)(void *soa, int64_t j, const tl_state *s);
     void (*unstage)(const void *soa, int64_t j, tl_state *s);
 
-    int flips; /* Elements are signed keys; unsigned integers of the same size need par.flip. */
+    int flips; /* Elements are signed keys; unsigned integers need par.flip. */
     int bare;  /* An element, its state and its result have the same bytes. */
 
     void (*lower_rows)(void *out, const void *soa, const tl_lower *k, tl_par p);
@@ -415,5 +408,3 @@ typedef struct tl_kernel_table {
     const char *file;
     const tl_kernel *const *kernels;
 } tl_kernel_table;
-
-#endif

@@ -16,8 +16,8 @@
 #ifndef kept_to_real /* The number of a node's elements for combine; GPUs define their own. */
 #define kept_to_real idx_to_real
 #endif
-#ifndef too_few /* results of so many elements, or of fewer, have no value */
-#define too_few(p) idx_num(0)
+#ifndef insufficient /* results of so many elements, or of fewer, have no value */
+#define insufficient(p) idx_num(0)
 #endif
 #define plain_state   TL_N(plain_state)
 #define plain_lift    TL_N(plain_lift)
@@ -212,7 +212,7 @@ fn state seed(result v, par p) { return form_of(plain_seed(v, p), idx_num(1)); }
 fn result lower(state a, real n, idx first, par p)
 {
     result r = plain_lower(plain_of(a), idx_to_real(a.kept), first, p);
-    return pick(a.kept <= too_few(p), empty(p), r);
+    return pick(a.kept <= insufficient(p), empty(p), r);
 }
 #endif
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A plan is an operator resolved for an element type and an instruction set. Every shape runs on a
  * plan. It points to static tables and owns nothing, so it may be copied. */
-#ifndef TALLY_PLAN_H
-#define TALLY_PLAN_H
+#pragma once
 
 #include "kernel.h"
 
@@ -36,5 +35,3 @@ typedef struct tl_plan {
     /* An exact sum, or NULL. Only op, in and par of the plan are set then (cpu/exact/exact.h). */
     const struct tl_exact_kernel *exact;
 } tl_plan;
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The disk cache: compiled programs, and the devices that passed the probe, for later processes;
  * the keys under which programs are found; and the texts that they are made from. */
-#ifndef TALLY_CACHE_H
-#define TALLY_CACHE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,8 +15,8 @@ void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t 
 /* Removes an entry, if there is one. */
 void tl_cache_drop(const void *key, size_t key_bytes);
 
-/* A hash of what a stored entry was made from: FNV-1a of 128 bits. Two different texts have the
- * same key with a chance of 2^-128. */
+/* A hash of what a stored entry was made from: FNV-1a of 128 bits; two texts have the same key with
+ * a chance of 2^-128. */
 typedef struct tl_key {
     uint64_t high, low;
 } tl_key;
@@ -44,5 +43,3 @@ typedef struct tl_source {
 } tl_source;
 
 extern const tl_source tl_sources[]; /* ends with name NULL */
-
-#endif

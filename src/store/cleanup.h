@@ -2,8 +2,7 @@
  * What must be cleaned up if the process ends in the middle of a call: temporary files, and the
  * folders and compilers of users' operators. Each is in a list as long as it exists. tally_abandon,
  * which a signal handler may call, cleans up everything in the list. */
-#ifndef TALLY_CLEANUP_H
-#define TALLY_CLEANUP_H
+#pragma once
 
 #include <signal.h>
 #include <sys/types.h>
@@ -28,5 +27,3 @@ void tl_cleanup_child(tl_cleanup *l, pid_t child);
 
 /* Removes it from the list. Does nothing if it is not in the list (all zero: never added). */
 void tl_cleanup_drop(tl_cleanup *l);
-
-#endif

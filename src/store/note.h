@@ -2,8 +2,7 @@
  * A note in the section .note.dlopen of the library, for each library that is opened with dlopen.
  * Tools that make packages and images read these notes
  * (https://uapi-group.org/specifications/specs/elf_dlopen_metadata/). `readelf -n` shows them. */
-#ifndef TALLY_NOTE_H
-#define TALLY_NOTE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,4 +17,3 @@
         char owner[4], text[(sizeof(json) + 3) / 4 * 4]; \
     } dlopen_note __attribute__((used, aligned(4), section(".note.dlopen"))) = { \
         4, sizeof(json), 0x407c0c0a, "FDO", json}
-#endif

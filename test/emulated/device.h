@@ -121,8 +121,8 @@ static int is_block(uint64_t address)
 static void check_memory(const tl_parameter *p, const tl_kernel_start *start, int *at)
 {
     for (; p->name; p++) {
-        if (p->part) {
-            check_memory(p->part, start, at);
+        if (p->group) {
+            check_memory(p->group, start, at);
         } else if (p->kind != TL_IS_LOCAL_BYTES) {
             const uint64_t value = argument_at(start, (*at)++);
             check(p->kind != TL_IS_MEMORY || !value || is_block(value),

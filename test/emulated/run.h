@@ -242,8 +242,8 @@ static const uint64_t *put_arguments(const tl_parameter *p, const tl_kernel_star
 {
     const uint64_t *table = NULL, *found;
     for (; p->name; p++) {
-        if (p->part) {
-            found = put_arguments(p->part, start, at, values);
+        if (p->group) {
+            found = put_arguments(p->group, start, at, values);
             if (found) table = found;
         } else if (p->kind != TL_IS_LOCAL_BYTES) {
             const uint64_t value = argument_at(start, (*at)++);

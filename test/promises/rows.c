@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once per operator file, as cpu/operator_scalar.c is: the promises of its instances,
+ * Compiled once per operator file, as cpu/instances.c is: the promises of its instances,
  * as promises_<file>[], ended by NULL. TL_PROMISE_TEXT: where the text is, seen from here. */
 #include "operator/kernel.h"
 #include "dtype/dtype_traits.h"

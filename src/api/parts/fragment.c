@@ -5,7 +5,6 @@
 #include "parts.h"
 #include "context/threads.h"
 #include "context/user.h"
-#include "context/view.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -99,9 +98,8 @@ static tally_status append_flat(tally_fragment *f, const void *x, int64_t start,
     return append(f, s);
 }
 
-/* Appends the slab of a view in host memory; the processors fold its sequences of n elements, if
- * there are any. Elements that may be missing, and pairs from two views, are prepared by a feed
- * (cpu/inputs/inputs.h); all others are read in place. */
+/* Appends the slab of a view in host memory. Elements that may be missing, and pairs, are prepared
+ * by a feed (cpu/inputs/inputs.h); all others are read in place. */
 static tally_status append_rows(tally_fragment *f, const tally_view *in, int64_t start, int64_t n)
 {
     assert(!in->offsets);

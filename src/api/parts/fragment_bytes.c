@@ -71,7 +71,6 @@ static uint64_t checksum(const unsigned char *p, size_t n, uint32_t version)
 
 /* ---- save ---- */
 
-/* The name of the operator in the byte string. */
 static void name_operator(const tally_fragment *f, char op[HASHED_MOST])
 {
     const tl_user_instance *user = f->plan.op->user;
@@ -160,9 +159,8 @@ static int counted_in_1(const tl_scalar *op)
     return !op->user && (!strcmp(op->core, "var") || !strcmp(op->core, "nanvar"));
 }
 
-/* Reads the state of a node of 2^level elements from version 1, without its number of elements.
- * Checks that number: it is 2^level, or in a nan form the number of elements that are not NaN,
- * which the state still has. */
+/* Reads a node's state of version 1 and checks its number of elements: 2^level, or in a nan form
+ * the number that the state still has. */
 static int from_version_1(unsigned char *s, const unsigned char *bytes, const tl_scalar *op,
                           int level)
 {
@@ -193,8 +191,8 @@ static int take(reader *r, void *to, size_t bytes)
     return 1;
 }
 
-/* Reads the states of a node with their numbers of elements. Each number is at most 2^level; if
- * it is 0, all bytes are 0. */
+/* A node's states with their numbers of elements, each at most 2^level; where it is 0, all bytes
+ * are. */
 static int read_counted(unsigned char *to, const unsigned char *from, int64_t rows,
                         const tl_scalar *op, int level)
 {
@@ -203,6 +201,7 @@ static int read_counted(unsigned char *to, const unsigned char *from, int64_t ro
     tl_state s, none;
     memset(&none, 0, sizeof none);
     const size_t bytes = op->state_bytes + sizeof(int64_t);
+
     for (int64_t row = 0; row < rows; row++, to += bytes, from += bytes) {
         memset(&s, 0, sizeof s);
         memcpy(&s, from, bytes);
@@ -214,9 +213,8 @@ static int read_counted(unsigned char *to, const unsigned char *from, int64_t ro
     return 1;
 }
 
-/* Reads the nodes of the range [start, end) into *slab. They must be exactly the range's maximal
- * aligned blocks. Returns 1, or 0 if they are not, -1 if the number of elements of a node of
- * level *level is wrong, -2 if there is no memory. */
+/* The nodes of the range [start, end), which must be its maximal aligned blocks. 1; 0 if they are
+ * not, -1 if a number of elements at *level is wrong, -2 without memory. */
 static int read_range(reader *r, int64_t start, int64_t end, tl_slab **slab, int *level)
 {
     assert(r->op && r->at <= r->end);
@@ -277,7 +275,6 @@ static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ra
     return last == h->end ? list : NULL;
 }
 
-/* Reads the sums of f, if it has some. */
 static tally_status read_sums(tally_fragment *f, reader *r, const header *h)
 {
     const size_t bytes = f->sum_bytes;
@@ -344,8 +341,7 @@ static tally_status read_header(tally *ctx, const unsigned char *p, size_t bytes
     return TALLY_OK;
 }
 
-/* Reads the operator's name, `length` bytes at p. A user's operator stands there with the hash of
- * its text, which must be defined here. */
+/* A user's operator has the hash of its text beside its name, and must be defined here. */
 static tally_status read_operator(tally *ctx, const unsigned char *p, size_t length,
                                   char op[HASHED_MOST], const tl_user **user)
 {

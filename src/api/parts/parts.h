@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Data in parts: fragments and streams. */
-#ifndef TALLY_API_PARTS_H
-#define TALLY_API_PARTS_H
+#pragma once
 
 #include "api/calls.h"
 #include "cpu/grid/grid.h"
-#include "law/slabs.h"
+#include "law/counter.h"
 
 /* ---- fragments ----
  *
- * A fragment: partial reductions of one sequence or many (law/slabs.h), and their operator. */
+ * A fragment: partial reductions of one sequence or many (law/counter.h), and their operator. */
 
 /* characters of an operator with its parameter, and the terminating 0 */
 enum { TL_FRAGMENT_NAME = 40 };
@@ -55,7 +54,7 @@ tl_share_rows tl_share_slabs;
 
 /* ---- streams ----
  *
- * A stream (stream_open.c): of one sequence (stream.c), of many or of groups (stream_rows.c). */
+ * A stream (stream_open.c, stream.c): of one sequence, of many or of groups. */
 
 struct tally_stream {
     tally *ctx;
@@ -87,7 +86,7 @@ struct tally_stream {
     enum { TL_NOWHERE, TL_ON_HOST, TL_ON_DEVICE } place;
 
     /* the grid combines marked elements from the first step on, by the form in `mark`
-     * (context/inputs.h) */
+     * (context/device.h) */
     int marked;
     tl_feed mark;
     int is_checked;   /* sum:checked */
@@ -98,16 +97,10 @@ struct tally_stream {
 /* Checks that a fragment is of the stream's operator and dtype. */
 tally_status tl_stream_same(const tally_stream *s, const tally_fragment *f, const char *name);
 
-/* Checks that the stream can take n more elements of each sequence. */
-tally_status tl_stream_check(tally_stream *s, int64_t n);
-
 /* Pushes a checked and normal view of memory of any kind, which may be changed, in the device's
  * grid or by the processors. next: in->next. */
 tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view *next,
                                     tally_view *out);
-
-/* Pushes n > 0 dense elements of any memory to a stream of one sequence, after all checks. */
-tally_status tl_stream_push_in_place(tally_stream *s, const void *x, int64_t n, void *out);
 
 /* Writes the results of a reduction of many sequences to memory of any kind. */
 tally_status tl_stream_lower_rows(tally_stream *s, void *out);
@@ -124,5 +117,3 @@ int64_t tl_steps_known(const tally_stream *s, int64_t n);
 tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_view *out);
 tally_status tl_steps_finish(tally_stream *s, const tally_view *out);
 void tl_steps_close(struct tl_steps *steps);
-
-#endif

@@ -4,7 +4,6 @@
  * into one slab, which has a state of each sequence for each node. The grid is the processors', or
  * the device's if the first steps are in device memory and the device has grids. The state is
  * converted between grids by way of the slab. */
-#include "context/threads.h"
 #include "context/view.h"
 #include "parts.h"
 #include "law/fp.h"
@@ -45,7 +44,6 @@ static tally_status no_nodes(const tally_stream *s)
     return tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
 }
 
-/* Converts the grid to a slab. */
 static tally_status grid_to_slab(tally_stream *s)
 {
     assert(s->many);
@@ -68,7 +66,7 @@ static tally_status grid_to_slab(tally_stream *s)
     return TALLY_OK;
 }
 
-/* Makes a grid from the slabs. step: the data of the push that it is made for. NULL: no memory. */
+/* step: the data of the push that the grid is made for. NULL: no memory. */
 static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *step)
 {
     const tally_scan_options o = {.exclusive = s->scan.exclusive,
@@ -103,8 +101,8 @@ static void slab_to_grid(tally_stream *s, const void *step)
     if (s->grid) tl_slabs_free(&s->slabs);
 }
 
-/* For a stream whose first push has validity: if its operator has a form for marked elements,
- * makes a grid of that form. */
+/* For a first push with validity: a grid of the form for marked elements, if the operator has one.
+ * */
 static tally_status mark_grid(tally_stream *s)
 {
     assert(s->many);
@@ -207,8 +205,7 @@ static tally_status push_rows(tally_stream *s, const tally_view *in, const tally
 
 /* ---- the device's grid ---- */
 
-/* Whether a push goes to the device's grid. The first push decides: it does if its elements are in
- * device memory. */
+/* The first push decides: a push goes to the device's grid if its elements are in device memory. */
 static tally_status is_for_device(tally_stream *s, const tally_view *in, int *is)
 {
     const tl_device_calls *const calls = s->device->calls;
@@ -239,8 +236,8 @@ static tally_status is_foreign(const tally_stream *s, const void *p, int *is)
     return status;
 }
 
-/* Called after a failure of the device. Returns 1 if the processors continue. If the grid cannot
- * be read, the context keeps the first error. */
+/* After a failure of the device: 1 if the processors continue. If the grid cannot be read, the
+ * context keeps the first error. */
 static int continue_on_host(tally_stream *s)
 {
     char sentence[sizeof s->ctx->error];
@@ -253,7 +250,6 @@ static int continue_on_host(tally_stream *s)
     return 1;
 }
 
-/* Pushes elements by the processors. */
 static tally_status push_host(tally_stream *s, const tally_view *in)
 {
     assert(in->n > 0);
@@ -266,8 +262,8 @@ static tally_status push_host(tally_stream *s, const tally_view *in)
     return tl_host_end(&copies, status);
 }
 
-/* Pushes elements in memory of any kind into the device's grid. If the device does not support it
- * or has no memory, the processors continue. */
+/* Elements in memory of any kind. If the device does not support it or has no memory, the
+ * processors continue. */
 static tally_status push_device(tally_stream *s, const tally_view *in)
 {
     assert(s->many);
@@ -297,8 +293,6 @@ static tally_status push_device(tally_stream *s, const tally_view *in)
     if (!status) s->pushed += in->n;
     return !status || !continue_on_host(s) ? status : push_host(s, in);
 }
-
-/* ---- any push of a view ---- */
 
 /* Pushes a checked and normal view of host memory. */
 static tally_status push(tally_stream *s, const tally_view *in, const tally_view *out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Opens streams: of one sequence (stream.c), of many sequences (stream_rows.c), of windows of
- * either (stream_window.c), and of groups. */
+ * Opens streams: of one sequence or many (stream.c), of windows of either (stream_window.c), and of
+ * groups. */
 #include "parts.h"
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,6 @@ static tally_status begin_totals(tally_stream *s)
     return TALLY_OK;
 }
 
-/* The sums of an exact operator. */
 static tally_status begin_exact(tally_stream *s, const tally_scan_options *o)
 {
     const int sums = tl_exact_form_of(s->plan.op)->sums;

@@ -129,8 +129,7 @@ static void drop_steps(tally_stream *s, int64_t centre)
     if (k->valid) memmove(k->valid, k->valid + gone * s->rows, (size_t)(k->held_count * s->rows));
 }
 
-/* Computes the windows of a view of host memory, which may be changed, into a view of results. Of
- * these the caller uses the results in `used`. */
+/* Windows of a view of host memory, which may be changed. The caller uses the results in `used`. */
 static tally_status run_windows(tally_stream *s, tally_view *in, const tl_ranges *used,
                                 const tally_view *out)
 {
@@ -152,6 +151,7 @@ static tally_status run_windows(tally_stream *s, tally_view *in, const tl_ranges
     }
     tl_view_normal(in);
     tl_view_normal(&to);
+
     /* few elements are not worth a copy to a device */
     if (s->rows == 1 && in->n * elem(s) >= s->device->least_bytes)
         status = s->device->calls->run(s->device, s->ctx, &call, &done);
@@ -199,7 +199,7 @@ static tl_ranges ranges_of(const tally_stream *s, const tally_window_options *o,
                        .number = s->given};
 }
 
-/* Computes results a .. b - 1, some of whose windows are not full, from all steps up to `end`. */
+/* Results a .. b - 1, some of whose windows are not full, from all steps up to `end`. */
 static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, const tally_view *out)
 {
     const int64_t bytes = s->plan.op->result_bytes, first = s->steps->first, n = end - first;
@@ -217,7 +217,6 @@ static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, con
     return status;
 }
 
-/* The centre of the window of the next result. */
 static int64_t next_centre(const tally_stream *s)
 {
     return s->given + (s->window.edges == TALLY_EDGES_VALID ? s->window.before : 0);

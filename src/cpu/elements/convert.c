@@ -13,8 +13,6 @@
 #include <immintrin.h>
 #endif
 
-/* ---- conversions ---- */
-
 /* Converts halves to f32 or f64 by the processor's instruction, up to a NaN, which it would make
  * quiet; returns how many. */
 TL_INLINE int64_t many_halves(void *to, int bytes, const uint16_t *x, int64_t n)
@@ -38,7 +36,7 @@ TL_INLINE int64_t many_halves(void *to, int bytes, const uint16_t *x, int64_t n)
     return i;
 }
 
-#define ANY(dt) TL_COLUMN(1, dt) __attribute__((aligned(1), may_alias))
+#define ANY(dt) TL_TRAIT(1, dt) __attribute__((aligned(1), may_alias))
 #define CONVERT(kind, from, to, value) \
     static void TL_CAT4(convert, kind, from, to)(const tl_convert *c, void *y, const void *data, \
                                                  int64_t n) \
@@ -49,11 +47,11 @@ TL_INLINE int64_t many_halves(void *to, int bytes, const uint16_t *x, int64_t n)
         target *restrict r = y; \
         int64_t i = 0; \
         (void)c; \
-        if (TL_WIDEN_##kind == TL_WIDEN_REAL && TL_COLUMN(2, from) == TALLY_F16) \
-            i = many_halves(y, TL_COLUMN(3, to), data, n); \
+        if (TL_WIDEN_##kind == TL_WIDEN_REAL && TL_TRAIT(2, from) == TALLY_F16) \
+            i = many_halves(y, TL_TRAIT(3, to), data, n); \
         for (; i < n; i++) { \
-            TL_COLUMN(1, from) x = e[i]; \
-            r[i] = (TL_COLUMN(1, to))(value); \
+            TL_TRAIT(1, from) x = e[i]; \
+            r[i] = (TL_TRAIT(1, to))(value); \
         } \
     }
 #include "convert.def"
@@ -62,18 +60,16 @@ TL_INLINE int64_t many_halves(void *to, int bytes, const uint16_t *x, int64_t n)
 
 #define CONVERT(kind, from, to, value) \
     {TL_WIDEN_##kind, \
-     TL_COLUMN(2, from), \
-     TL_COLUMN(2, to), \
-     TL_COLUMN(3, from), \
-     TL_COLUMN(3, to), \
+     TL_TRAIT(2, from), \
+     TL_TRAIT(2, to), \
+     TL_TRAIT(3, from), \
+     TL_TRAIT(3, to), \
      TL_CAT4(convert, kind, from, to), \
      NULL},
 
 const tl_convert TL_CAT(tl_converts_, TL_ISA)[] = {
 #include "convert.def"
     {0}};
-
-/* ---- masks ---- */
 
 enum { GROUP = 32 }; /* elements per load of the bitmap */
 

@@ -29,8 +29,8 @@ static void count_waiting(tl_exact *e, int sums, int64_t n)
 
 /* ---- blocks ---- */
 
-/* Adds a block with one level less, unless that failed recently; then with all levels. Returns
- * TL_EXACT_DONE, or why b is not the block's sum. */
+/* Adds a block with one level less, unless that failed recently; then with all. TL_EXACT_DONE, or
+ * why b is not the block's sum. */
 static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x, int64_t n,
                tl_exact_block *b)
 {
@@ -223,8 +223,8 @@ static __attribute__((noinline)) void add_sum(tl_exact *e, const tl_plan *plan, 
 
 /* ---- rows of statistics ---- */
 
-/* Adds rows of integers to the sums of a state. A number or product is at most three additions to a
- * sum (tl_exact_put_whole). One signed input is summed in registers first. */
+/* Rows of integers. A number or product is at most three additions to a sum (tl_exact_put_whole).
+ * One signed input is summed in registers first. */
 static void add_whole_rows(tl_exact *e, const tl_exact_form *form, const tl_exact_rows *r,
                            int64_t n)
 {
@@ -254,8 +254,8 @@ static void add_whole_rows(tl_exact *e, const tl_exact_form *form, const tl_exac
     }
 }
 
-/* Adds the products of n numbers to a sum: rounded products, and their rounding errors if `errors`.
- * Returns 0, and adds nothing, if a number is infinite or NaN, or a product too large or small. */
+/* Adds the products of n numbers: rounded products, and their rounding errors if `errors`. 0, and
+ * adds nothing, if a number is infinite or NaN, or a product too large or small. */
 static __attribute__((noinline)) int add_products(tl_exact *e, const tl_plan *plan, int errors,
                                                   const void *x, const void *y, int64_t n)
 {
@@ -280,8 +280,8 @@ static int64_t clean(double *x, double *y, int64_t n)
     return nan;
 }
 
-/* Adds rows of numbers to the sums of a state. A statistic has a product of all of its inputs,
- * which comes first: it finds NaN. */
+/* Rows of numbers. A statistic has a product of all of its inputs, which comes first: it finds NaN.
+ * */
 static void add_numbers(tl_exact *e, const tl_plan *plan, int errors, tl_exact_rows *r, int64_t n)
 {
     const tl_exact_form *const form = tl_exact_form_of(plan->op);

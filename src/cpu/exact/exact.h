@@ -2,8 +2,7 @@
  * Exact sums of views on CPUs. Plans with `exact` have shapes of their own: the order of additions
  * does not matter. add.c adds elements in bulk; reduce.c reduces. series.c scans and computes
  * windows element by element; an element that leaves a window is subtracted. */
-#ifndef TALLY_CPU_EXACT_H
-#define TALLY_CPU_EXACT_H
+#pragma once
 
 #include "context/context.h"
 #include "cpu/driver.h"
@@ -35,9 +34,9 @@ typedef struct tl_exact_block {
     int64_t nan; /* NaN elements, if they are skipped */
 } tl_exact_block;
 
-/* The loops of one instruction set. Requires: n is a multiple of `step` and at most TL_EXACT_BLOCK.
- * The first of two functions is that of f32, the second that of f64. highest: returns the exponent
- * of the largest finite |x|; *special: is there a NaN or an infinity? */
+/* The loops of one instruction set. n: a multiple of `step`, at most TL_EXACT_BLOCK. Of two
+ * functions the first is that of f32, the second of f64. highest: the exponent of the largest
+ * finite |x|; *special: is there a NaN or an infinity? */
 typedef struct tl_exact_kernel {
     int step;
     int (*add[2])(const void *x, int64_t n, tl_exact_block *b);
@@ -67,13 +66,11 @@ typedef struct tl_exact_rows {
 void tl_exact_load(const tl_plan *plan, const void *x, int64_t stride, int64_t n,
                    tl_exact_rows *to);
 
-/* Add n elements to a state, which has the sums of the plan's form. tl_exact_add: elements `stride`
- * apart; they must be dense if the plan has a conversion of its own (apply_two). tl_exact_slab:
- * dense elements, on up to `threads` threads. */
+/* Add n elements to a state, which has the sums of the plan's form. tl_exact_add: `stride` apart,
+ * dense if the plan has a conversion of its own (apply_two). tl_exact_slab: dense, on up to
+ * `threads` threads. */
 void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n);
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n);
-
-/* ---- calls ---- */
 
 /* The ranges of one sequence, for tl_ranges_run (cpu/keys/keys.h). Cannot fail. */
 void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *ranges, tl_line line);
@@ -83,5 +80,3 @@ void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *rang
 void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_options *options);
 void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *x, int64_t n,
                         void *out);
-
-#endif

@@ -14,8 +14,6 @@ enum {
     COLUMN_ROWS = 512 /* rows of each at a time */
 };
 
-/* ---- slabs ---- */
-
 static int sums_of(const tl_plan *plan) { return tl_exact_form_of(plan->op)->sums; }
 
 typedef struct {
@@ -33,6 +31,7 @@ static void add_shares(void *data, const tl_worker *worker)
     tl_exact partial[TL_SUMS];
 
     tl_exact_begin(partial, sums);
+
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t at = j * SHARE;
         tl_exact_add(partial, a->plan, a->x + at * step, a->stride, tl_min(a->n - at, SHARE));
@@ -59,8 +58,6 @@ void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x,
 {
     add_slab(e, plan, threads, x, 1, n);
 }
-
-/* ---- reduce ---- */
 
 /* Writes the result of sequence r, whose results are dense. */
 static void lower(const tl_exact *e, const tl_call *call, int64_t r)
@@ -108,8 +105,8 @@ typedef struct {
     tl_exact *joined; /* the joined sums of the parts; NULL: 1 part */
 } column_work;
 
-/* Adds rows from .. end - 1 of `width` neighbouring columns, of which `first` is the first, a few
- * rows of each at a time, so that whole cache lines are used. */
+/* Rows from .. end - 1 of `width` neighbouring columns from `first` on, a few rows of each at a
+ * time, so that whole cache lines are used. */
 static void add_strip(tl_exact *e, const tl_call *call, int64_t first, int64_t width, int64_t from,
                       int64_t end)
 {
@@ -119,6 +116,7 @@ static void add_strip(tl_exact *e, const tl_call *call, int64_t first, int64_t w
     assert(0 < width && width <= COLUMNS);
 
     tl_exact_clear(e, (int)width * sums);
+
     for (int64_t m, n; from < end; from += m) {
         m = tl_min(end - from, COLUMN_ROWS);
         for (int64_t c = 0; c < width; c++)
@@ -138,6 +136,7 @@ static void add_strips(void *data, const tl_worker *worker)
     if (!e) return;
 
     tl_exact_begin(e, COLUMNS * sums);
+
     for (int64_t j; (j = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t first = j / a->parts * COLUMNS, part = j % a->parts,
                       width = tl_min(in->rows - first, COLUMNS);
@@ -156,8 +155,8 @@ static void add_strips(void *data, const tl_worker *worker)
     free(e);
 }
 
-/* Threads take strips. If there are too few strips, threads take parts of the rows of a strip, and
- * the sums of the parts are joined. */
+/* Threads take strips; if there are too few, parts of the rows of a strip, whose sums are joined.
+ * */
 static tally_status columns(tally *ctx, int threads, const tl_call *call)
 {
     const tally_view *in = call->in;

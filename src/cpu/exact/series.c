@@ -210,8 +210,8 @@ typedef struct {
     int64_t from, end; /* elements from .. end - 1 */
 } span;
 
-/* Moves an end of the range from place `was` to `is`. sign: 1 for the place after the last element,
- * so elements that it passes enter; -1 for the first element. */
+/* Moves an end of the range. sign: 1 for the place after the last element, so elements that it
+ * passes enter; -1 for the first element. */
 static inline void move_end(tl_exact *e, cursor *c, int64_t was, int64_t is, int sign)
 {
     if (was < is) add_elements(e, c, was, is, sign);
@@ -219,7 +219,7 @@ static inline void move_end(tl_exact *e, cursor *c, int64_t was, int64_t is, int
 }
 
 /* Changes e from the sum of `was` to that of `is`: by the elements at both ends, or from the
- * beginning if that costs less. ends: a cursor for each end. */
+ * beginning if that costs less. */
 static inline void move(tl_exact *e, cursor ends[2], span was, span is)
 {
     const int sums = form_of(ends->plan)->sums;
@@ -265,6 +265,7 @@ static void range_share(void *data, int64_t k)
         ends[i].begin = ends[i].end = 0;
     }
     tl_exact_begin(e, form->sums);
+
     for (int64_t r = first; r < stop; r++, y = tl_offset(y, w->line.y_stride)) {
         const int full = tl_range_at(s, r, &is.from, &is.end);
         if (r % CHUNK == 0) settle(e, form->sums, 0);

@@ -102,6 +102,7 @@ int64_t tl_counters_groups(const tl_counters *c) { return c->groups; }
 static size_t block_bytes(const tl_counters *c, int size)
 {
     const size_t bytes = c->item << size;
+
     /* a free block stores the number of the next one */
     return bytes < sizeof(uint32_t) ? sizeof(uint32_t) : bytes;
 }
@@ -171,6 +172,7 @@ static inline int push_node(const tl_counters *c, part *a, group *g, int level, 
     if (!g->n && (g->block = take_block(c, a, 0)) == NONE) return 0;
 
     unsigned char *items = block_at(c, a, g->size, g->block);
+
     for (; g->n >> level & 1; level++) {
         tl_state left;
         copy(left.bytes, items + (size_t)--count * c->item, c->item);
@@ -187,8 +189,6 @@ static inline int push_node(const tl_counters *c, part *a, group *g, int level, 
     g->n += size;
     return 1;
 }
-
-/* ---- buffers ---- */
 
 /* Gives the group a buffer if one is left. 0: out of memory. */
 static int give_buffer(const tl_counters *c, part *a, group *g)
@@ -382,6 +382,7 @@ static void result(const tl_counters *c, const part *a, int64_t at, void *out)
 
     tl_counter_init(&all, 0);
     all.end = g->n;
+
     for (int64_t left = g->n; left; left &= ~((int64_t)1 << all.level[all.count++])) {
         all.level[all.count] = (unsigned char)tl_top_level(left);
         memcpy(all.node[all.count].bytes,

@@ -3,7 +3,6 @@
 #include "grid.h"
 #include "cpu/lanes.h"
 #include "cpu/widen.h"
-#include "context/context.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <assert.h>
@@ -54,8 +53,8 @@ static size_t level_bytes(const grid *g, const strip *t)
     return (size_t)(padded(g, t->width) / lanes_of(g)) * (size_t)g->plan.core->vector_bytes;
 }
 
-/* Makes space for the counters of n steps, as the kernels have them (kernel.h): the nodes and, for
- * scans, the states before them and S(0). */
+/* Space for the counters of n steps, as the kernels have them (kernel.h): the nodes and, for scans,
+ * the states before them and S(0). */
 static int grow(grid *g, int64_t n)
 {
     const int need = n >= BLOCK ? tl_top_level(n) - 2 : 1, scans = g->job.verb == TL_SCAN;
@@ -166,8 +165,8 @@ static int64_t push_blocks(const pass *a, tl_lanes_buffers *buffers, const strip
     return n;
 }
 
-/* Copies steps of an incomplete block to the kept ones. A scan writes their results, which it
- * computes from the beginning of the block. */
+/* Keeps steps of an incomplete block. A scan writes their results from the beginning of the block.
+ * */
 static int64_t push_kept(const pass *a, tl_lanes_buffers *buffers, const strip *t, const steps *s)
 {
     const grid *g = a->g;
@@ -243,8 +242,7 @@ static strip *take_strip(const grid *g, int64_t *at)
     }
 }
 
-/* A thread first takes the strips that it had in the last pass, which may be in its cache, then the
- * strips that are left. */
+/* A thread first takes the strips that it had in the last pass, which may be in its cache. */
 static void do_strips(void *with, const tl_worker *worker)
 {
     const pass *all = with;

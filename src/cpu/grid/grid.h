@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Streams and fragments of many sequences on processors. */
-#ifndef TALLY_CPU_GRID_H
-#define TALLY_CPU_GRID_H
+#pragma once
 
 #include "context/context.h"
 #include "context/device.h"
-#include "law/slabs.h"
+#include "law/counter.h"
 #include "operator/plan.h"
 
 /* ---- grid.c ----
@@ -40,14 +39,12 @@ typedef struct tl_counters tl_counters;
 tl_counters *tl_counters_open(const tl_plan *plan, int threads);
 void tl_counters_close(tl_counters *c);
 
-/* Element i of n goes to group codes[i]. Groups are 0 .. groups - 1; `groups` never decreases.
- * *bad: the index of the first code outside that range, then nothing is pushed; or -1. Returns 0 if
- * out of memory; then some elements may be missing. */
+/* Element i of n goes to group codes[i] of 0 .. groups - 1; `groups` never decreases. *bad: the
+ * index of the first other code, then nothing is pushed; or -1. 0: out of memory; then some
+ * elements may be missing. */
 int tl_counters_push(tl_counters *c, const void *x, const int32_t *codes, int64_t n, int64_t groups,
                      int64_t *bad);
 int64_t tl_counters_groups(const tl_counters *c);
 
 /* Writes a result for each group. */
 void tl_counters_results(const tl_counters *c, void *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Nodes from views with validity or of two inputs (inputs.h). */
 #include "inputs.h"
-#include "context/threads.h"
 #include "context/view.h"
 #include "cpu/shape.h"
 #include <assert.h>
@@ -13,8 +12,8 @@ static int threads_of(const tally *ctx) { return ctx->device->threads; }
 /* of elements that are prepared at a time, if there are many sequences */
 enum { BLOCK_BYTES = 4 << 20 };
 
-/* Does the nan form (op) have the states of the operator (named), perhaps followed by a number of
- * elements? Then both take the same elements, or both compute in f64, and the bytes agree. */
+/* Has the nan form (op) the states of the operator (named), perhaps with a number of elements? Then
+ * both take the same elements, or compute in f64, and the bytes agree. */
 static int has_own_states(const tl_form *form)
 {
     const tl_scalar *a = form->named, *b = form->op;
@@ -58,8 +57,6 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
                          .counts = f->counted && !keeps_count(&f->form),
                          .exchange = 1});
 }
-
-/* ---- slabs ---- */
 
 /* Converts a state of the form to a counted state of the law. kept: the number of its elements. */
 static void to_law(const tl_form *form, const void *state, int64_t kept, tl_state *s)
@@ -129,6 +126,7 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *i
     tally_status status = TALLY_OK;
 
     assert(by_steps || !out);
+
     for (int64_t first = 0; first < in->rows && !status; first += each) {
         const int64_t count = tl_min(in->rows - first, each);
         tally_view next, part = rows_of(in, first, count);
@@ -150,11 +148,8 @@ tally_status tl_feed_slab(tally *ctx, const tl_feed *f, const tally_view *in, tl
     return tl_feed_scan_rows(ctx, f, in, NULL, &(tl_states_parts){.to = slab});
 }
 
-/* ---- scans ---- */
-
-/* Converts the counter `law` to two: *to has the same nodes with states of the form, *counts has
- * the number of elements of each node. A node without elements becomes a missing element, which the
- * form leaves out. */
+/* Converts the counter `law` to two: *to has the same nodes with states of the form, *counts the
+ * number of elements of each. A node without elements becomes a missing element. */
 static void to_form(const tl_form *form, const tl_counter *law, tl_counter *to, tl_counter *counts)
 {
     const uint64_t fill[2] = {form->fill, 0};
@@ -163,6 +158,7 @@ static void to_form(const tl_form *form, const tl_counter *law, tl_counter *to, 
     par.second = 0; /* a second input is read 0 bytes further: it is `fill` too */
     *to = *counts = *law;
     to->counted = counts->counted = 0;
+
     for (int j = 0; j < law->count; j++) {
         const int64_t kept = tl_kept(form->named, &law->node[j]);
         if (!kept) form->op->lift(&to->node[j], fill, 0, par);
@@ -185,7 +181,7 @@ static void from_form(const tl_form *form, const tl_counter *from, const tl_coun
 }
 
 /* Scans prepared elements by kernels into dense results. Counted states of the law become states of
- * the form before, and are made of them again after; their counts are folded beside them. */
+ * the form before, and are made again after; their counts are folded beside them. */
 static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, const tl_prepared *r, char *out,
                                     tl_scan *s, const void *init)
 {
@@ -244,10 +240,8 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
     return status;
 }
 
-/* ---- grids ---- */
-
-/* Prepares some steps at a time and pushes them. A copy has the elements of a step side by side,
- * which is how the kernels of a grid read them in place. */
+/* Prepares some steps at a time and pushes them. A copy has the elements of a step side by side, as
+ * the kernels of a grid read them. */
 tally_status tl_feed_grid(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
                           tl_grid *grid, int64_t *pushed)
 {

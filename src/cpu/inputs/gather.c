@@ -4,7 +4,6 @@
 #include "context/view.h"
 #include "cpu/isas.h"
 #include "cpu/lanes.h"
-#include "dtype/dtype.h"
 #include "dtype/dtype_traits.h"
 #include <assert.h>
 #include <stddef.h>
@@ -53,8 +52,7 @@ static void one_input(const tl_gather *g, int k, const char *x, int64_t m, char 
     if (g->unsign && k == 0) unsign(to, g->bytes, m);
 }
 
-/* Prepares m elements: the first input to `to`, where g->fill replaces absent ones; the second, if
- * it is asked for, to `second`. */
+/* Prepares m elements: the first input to `to`, where g->fill replaces absent ones. */
 static void prepare(const tl_gather *g, const raw *r, int64_t m, char *to, char *second)
 {
     assert(0 < m && m <= PIECE);
@@ -97,7 +95,7 @@ static raw raw_at(const tl_gather *g, int64_t place)
 _Static_assert(offsetof(tl_gather, convert) == 0, "a gather begins with its conversion");
 
 /* Prepares n elements from the address `from` on, a piece at a time, and converts them to the
- * kernels' type. second: where second inputs go; NULL: there is one input. */
+ * kernels' type. second: NULL: there is one input. */
 static void apply_two(const tl_convert *c, void *to, void *second, const void *from, int64_t n)
 {
     const tl_gather *g = (const tl_gather *)c;
@@ -179,9 +177,8 @@ static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const
                                      widening(plan, v->dtype, g->dtype), v->valid, v->valid_offset};
 }
 
-/* Before: the plan reads elements of its operator's type. After: it reads elements of `dtype`, of
- * of[0].bytes bytes, and its conversion is g, which prepares them and then converts them as
- * before. */
+/* After: the plan reads elements of `dtype`, of of[0].bytes bytes, by g, which prepares them and
+ * then converts them as before. */
 static void read_through(tl_gather *g, tl_plan *plan, tally_dtype dtype, int masked)
 {
     const tl_convert *then = plan->in;
@@ -244,6 +241,7 @@ static void begin_counts(tl_gather *g, const tl_form *form, const tally_view *in
     g->dtype = TALLY_F32;
     g->bytes = sizeof(float);
     g->fill = 0x7fc00000;
+
     for (int k = 0; k < g->inputs; k++) {
         const tally_dtype d = k ? in->next->dtype : in->dtype;
         g->of[k].in =
@@ -304,8 +302,8 @@ static tl_bits pack(packed *to, const tally_view *v, int64_t place, int64_t step
     return (tl_bits){to->bits, 0};
 }
 
-/* Where prepared elements go: of the first input; of the second, or NULL; and a bitmap of those
- * that are there, or NULL. */
+/* Where prepared elements go: of the first input; of the second, or NULL; a bitmap of those that
+ * are there, or NULL. */
 typedef struct {
     char *x, *y;
     unsigned char *valid;
@@ -334,8 +332,8 @@ static void copy_row(const tl_gather *g, const tally_view *in, int64_t row, int 
     }
 }
 
-/* Makes *dense a copy of the prepared elements of `in`, row after row, each reversed if `reverse`.
- * pairs: of both inputs. Bits are copied too if the elements have no blank (g.whole). */
+/* Makes *dense the prepared elements of `in`, row after row, each reversed if `reverse`. pairs: of
+ * both inputs. Bits are copied too if the elements have no blank (g.whole). */
 static tally_status copy(tally *ctx, const tl_gather *gather, const tally_view *in, int reverse,
                          int pairs, tl_gathered *dense)
 {

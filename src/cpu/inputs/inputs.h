@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Elements with a validity bitmap, and pairs from two views, on processors. */
-#ifndef TALLY_CPU_INPUTS_H
-#define TALLY_CPU_INPUTS_H
+#pragma once
 
-#include "context/inputs.h"
+#include "context/device.h"
 #include "cpu/grid/grid.h"
 #include "cpu/keys/keys.h"
 #include "exact/exact.h"
 #include "law/counter.h"
-#include "law/slabs.h"
 #include "operator/plan.h"
 
 /* ---- gather.c ----
@@ -58,8 +56,8 @@ int tl_gather_reads(const tally_view *in, const tally_view *out, int reverse);
  * the plan. */
 void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan);
 
-/* Dense copies: the prepared elements of every sequence, one sequence after the other, reversed if
- * `reverse`. tl_gather_numbers: what operator count on f32 reads. The caller frees the memory. */
+/* Dense copies: the prepared elements, one sequence after the other, reversed if `reverse`.
+ * tl_gather_numbers: what count on f32 reads. The caller frees the memory. */
 typedef struct tl_gathered {
     tally_view view, second; /* second: of the second input; view.next is NULL */
     void *memory;
@@ -96,7 +94,7 @@ void tl_prepared_free(tl_prepared *p);
 /* ---- states.c ----
  *
  * The verbs one state after the other, by the law's own steps. For operators that have no form in
- * which an element can be missing (context/inputs.h, TL_FORM_STATES). Slow: about 20 ns for an
+ * which an element can be missing (context/device.h, TL_FORM_STATES). Slow: about 20 ns for an
  * element, and a window folds all of its elements anew. */
 
 /* Element j of dense sequences (tl_gather_dense) is missing if there[j] is a NaN. tl_states_ranges:
@@ -129,10 +127,6 @@ typedef struct tl_states_out {
     int64_t step;
 } tl_states_out;
 
-/* Pushes elements to a counter. A missing element has a count of 0; if the counter is not counted,
- * its prepared value changes nothing. */
-void tl_states_push(const tl_plan *plan, tl_counter *c, tl_states_row row);
-
 /* A counter, and S after each of its nodes: of nodes 0 .. j it is prefix[j + 1], with n[j + 1]
  * elements, if any is present[j + 1]. Entry 0 is the initial value. */
 typedef struct tl_prefixes {
@@ -149,7 +143,7 @@ void tl_prefixes_begin(tl_prefixes *p, const tl_scalar *op, const tl_state *init
 void tl_states_scan_row(tl_prefixes *p, const tl_plan *plan, tl_states_row row, int exclusive,
                         tl_states_out out);
 
-/* ---- present.c ---- */
+/* ---- states.c ---- */
 
 /* Reductions of elements with validity that fold only the elements present. Requires: kernels read
  * them in place (tl_gather_reads), and the operator has one input.
@@ -173,7 +167,7 @@ void tl_present_reduce_blank(const tl_plan *plan, const tl_form *blank, int thre
 /* ---- feed.c ----
  *
  * Adds a view with validity or of two inputs to a stream or a fragment. The kernels fold a form of
- * the operator (context/inputs.h); the nodes that are added have states of the law:
+ * the operator (context/device.h); the nodes that are added have states of the law:
  *
  *   plain, blank        the form's states are the operator's own. A node without elements is a
  *                       neutral state, or its state marks it as empty
@@ -191,17 +185,16 @@ typedef struct tl_feed {
 } tl_feed;
 
 /* Chooses the form in which `named` takes elements. absent: elements may be missing. by_states:
- * folded step by step by the law, with counted states if absent (except for nan forms and operators
- * with a blank element). The caller fills in the plans. */
+ * step by step by the law, with counted states if absent (except for nan forms and operators with a
+ * blank). The caller fills in the plans. */
 void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, int by_states);
 
 /* Fills the states of a slab of in->rows sequences with the elements of a checked and normalised
  * view. The slab is counted if the feed is. */
 tally_status tl_feed_slab(tally *ctx, const tl_feed *f, const tally_view *in, tl_slab *slab);
 
-/* Continues the scan of one sequence; writes its n results to out, which has one row too and may be
- * `in`. s: its counter is counted if the feed is. init: NULL, or the value that s was seeded
- * with. */
+/* Continues the scan of one sequence; out has one row too and may be `in`. s: its counter is
+ * counted if the feed is. init: NULL, or the value that s was seeded with. */
 tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
                           tl_scan *s, const void *init);
 
@@ -221,5 +214,3 @@ static inline int tl_feed_fits_grid(const tl_feed *f)
  * failure. */
 tally_status tl_feed_grid(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
                           tl_grid *grid, int64_t *pushed);
-
-#endif

@@ -25,7 +25,7 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
 #if OP_EXTREME
 /* The extreme of a chunk as a key (op/max.h, op/min.h). Floats are compared as floats, which skips
  * NaN and does not distinguish -0 from +0; NaN are counted beside it. Where that may matter (a NaN
- * that wins, an extreme that is zero or the initial infinity), the keys are compared instead. */
+ * that wins, an extreme of zero or the initial infinity), keys are compared instead. */
 #define COMPARES_FLOATS (TL_KIND_F && TL_FORMAT == 0)
 #if TL_SIZE == 8
 #define FLOAT_BYTES 8
@@ -126,8 +126,8 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int prefetch)
 }
 
 #if TL_OUT_IDX
-/* The index of the first element with key k. Requires: there is one. Blocks of 64 have no branch
- * inside, so compilers vectorise them. */
+/* The index of the first element with key k, which there is. Blocks of 64 have no branch inside, so
+ * compilers vectorise them. */
 static int64_t W(find_key)(const E *x, int64_t n, TL_ORD_T k, tl_par p)
 {
     int64_t j = 0;
@@ -166,8 +166,8 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
 #undef KEY_BEST
 
 #elif OP_ADDS && TL_SIZE == 1 && defined(TL_SUM_BYTES)
-/* Bytes, biased to unsigned. psadbw adds eight of them into a 64-bit lane. Of short rows, V at a
- * time have a vector of such sums each; the network adds the lanes of V vectors. */
+/* Bytes, biased to unsigned: psadbw adds eight into a 64-bit lane. Of V short rows, each has a
+ * vector of such sums; the network adds their lanes. */
 #define TL_SUMS_ROWS 1
 typedef uint64_t W(words) __attribute__((vector_size(TL_VECTOR_BYTES)));
 

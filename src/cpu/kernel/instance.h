@@ -5,21 +5,21 @@
  * (vector), spelled TL_S(name) and TL_VE(name). There is no include guard: this file is included
  * once per instance. */
 #define TL_INST       TL_CAT3(TL_CAT(d, TL_DT), TL_ACC, x)
-#define TL_ELEM_T     TL_COLUMN(1, TL_DT)
-#define TL_DTYPE      TL_COLUMN(2, TL_DT)
-#define TL_SIZE       TL_COLUMN(3, TL_DT)
-#define TL_KIND       TL_COLUMN(4, TL_DT)
+#define TL_ELEM_T     TL_TRAIT(1, TL_DT)
+#define TL_DTYPE      TL_TRAIT(2, TL_DT)
+#define TL_SIZE       TL_TRAIT(3, TL_DT)
+#define TL_KIND       TL_TRAIT(4, TL_DT)
 #define TL_KIND_I     (TL_KIND == 1)
 #define TL_KIND_F     (TL_KIND == 3)
-#define TL_FORMAT     TL_COLUMN(5, TL_DT)
-#define TL_ORD_T      TL_COLUMN(6, TL_DT)
-#define TL_ORD_MAX    TL_COLUMN(7, TL_DT)
-#define TL_ORD_MIN    TL_COLUMN(8, TL_DT)
-#define TL_MISSING    TL_COLUMN(9, TL_DT)
-#define TL_REAL_T     TL_ACC_COLUMN(1, TL_ACC)
-#define TL_REAL_DTYPE TL_ACC_COLUMN(2, TL_ACC)
-#define TL_REAL_SIZE  TL_ACC_COLUMN(3, TL_ACC)
-#define TL_REAL_FLOAT TL_ACC_COLUMN(4, TL_ACC)
+#define TL_FORMAT     TL_TRAIT(5, TL_DT)
+#define TL_ORD_T      TL_TRAIT(6, TL_DT)
+#define TL_ORD_MAX    TL_TRAIT(7, TL_DT)
+#define TL_ORD_MIN    TL_TRAIT(8, TL_DT)
+#define TL_MISSING    TL_TRAIT(9, TL_DT)
+#define TL_REAL_T     TL_ACC_TRAIT(1, TL_ACC)
+#define TL_REAL_DTYPE TL_ACC_TRAIT(2, TL_ACC)
+#define TL_REAL_SIZE  TL_ACC_TRAIT(3, TL_ACC)
+#define TL_REAL_FLOAT TL_ACC_TRAIT(4, TL_ACC)
 
 #if TL_OUT_SAME
 #define TL_OUT_T     TL_ELEM_T
@@ -75,7 +75,87 @@
 
 #undef TL_VECTOR
 #undef TL_N
-#include "wide.h"
+/* Which kernels the instance has, from OP_WIDEN of its text: all kernels if other types are widened
+ * to its elements (TL_FULL), else at most its own reduction (kernels.h). TL_WIDE: the element type
+ * of its kernels. */
+#define TL_WIDEN TL_PASTE(TL_WIDEN_, OP_WIDEN)
+#if TL_WIDEN == TL_WIDEN_REAL || TL_WIDEN == TL_WIDEN_REAL_ONE
+#define TL_WIDE TL_ACC
+#elif TL_WIDEN == TL_WIDEN_WIDE
+#define TL_WIDE TL_TRAIT(10, TL_DT)
+#elif TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH
+#define TL_WIDE TL_TRAIT(11, TL_DT)
+#elif TL_WIDEN == TL_WIDEN_VALUE
+#define TL_WIDE TL_TRAIT(12, TL_DT)
+#elif TL_WIDEN == TL_WIDEN_BITS
+#define TL_WIDE TL_TRAIT(13, TL_DT)
+#elif TL_WIDEN == TL_WIDEN_NONZERO || TL_WIDEN == TL_WIDEN_NONZERO_LOW
+#define TL_WIDE u32
+#elif TL_WIDEN == TL_WIDEN_NUMBER
+#define TL_WIDE f32
+#elif TL_WIDEN == TL_WIDEN_DOUBLE
+#define TL_WIDE f64
+#else
+#define TL_WIDE TL_DT
+#endif
+
+#if TL_WITH_SCALAR || (!TL_BORROWS && TL_TRAIT(14, TL_WIDE) == TL_TRAIT(14, TL_DT))
+#define TL_FULL 1
+#else
+#define TL_FULL 0
+#endif
+
+/* 1: its elements have the same bytes as the wide type, so those kernels are used and nothing is
+ * compiled. */
+#if !TL_FULL && \
+    (TL_WIDEN == TL_WIDEN_BITS ? TL_SIZE >= 4 \
+                               : TL_WIDEN == TL_WIDEN_REAL && TL_SIZE == 8 && !TL_REAL_FLOAT)
+#define TL_SAME 1
+#else
+#define TL_SAME 0
+#endif
+
+/* 1: the kernels also take unsigned integers, as keys with the sign bit flipped (tl_par). */
+#if TL_FULL && TL_KIND == 1 && \
+    (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH || TL_WIDEN == TL_WIDEN_VALUE)
+#define TL_FLIPS 1
+#else
+#define TL_FLIPS 0
+#endif
+
+/* 1: an element, its state and its result have the same bytes. */
+#if TL_FULL && OP_LANES == 1 && TL_OUT_SAME && \
+    (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH || TL_WIDEN == TL_WIDEN_BITS)
+#define TL_BARE 1
+#else
+#define TL_BARE 0
+#endif
+
+/* 1: it has its own `lower`. Float keys that are their own states are converted to results in
+ * registers. */
+#if TL_FULL || \
+    ((TL_OUT_SAME || defined(OP_ABSENT)) && \
+     (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH) && TL_KIND == 3 && TL_SIZE >= 4)
+#define TL_LOWERS 1
+#else
+#define TL_LOWERS 0
+#endif
+
+/* 1: keys have another size or are biased, so a kernel's state has other bytes than the law's
+ * (scalar.h). */
+#if TL_WITH_SCALAR || TL_FULL
+#define TL_CONVERTS_STATES 0
+#elif TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH || TL_WIDEN == TL_WIDEN_VALUE
+#define TL_CONVERTS_STATES (TL_SIZE < 4 || TL_KIND == 2)
+#elif TL_WIDEN == TL_WIDEN_BITS
+#define TL_CONVERTS_STATES (TL_SIZE < 4)
+#elif TL_WIDEN == TL_WIDEN_DOUBLE
+#define TL_CONVERTS_STATES 1
+#elif TL_WIDEN == TL_WIDEN_NONZERO || TL_WIDEN == TL_WIDEN_NONZERO_LOW
+#define TL_CONVERTS_STATES (TL_SIZE != 4)
+#else
+#define TL_CONVERTS_STATES 0
+#endif
 
 #ifdef TL_ISA
 #if TL_VECTOR_BYTES / TL_LANE == 2
@@ -125,8 +205,37 @@
 #include "scalar.h"
 #endif
 
-#include "undefine.h"
+/* The facts of the text, for the next instance. */
+#undef OP_CORE
+#undef OP_INPUTS
+#undef OP_BLANK
+#undef OP_LANE
+#undef OP_EXACT
+#undef OP_WIDEN
+#undef OP_IDEMPOTENT
+#undef OP_INVERSE
+#undef OP_LANES
+#undef OP_STATE
+#undef OP_NEUTRAL
+#undef OP_SEED
+#undef OP_MASKED
+#undef OP_TWIN
+#undef OP_MOMENTS
+#undef OP_SIZES
+#undef OP_EXTREME
+#undef OP_FLOATS
+#undef OP_ADDS
+#undef OP_PICKS
+#undef OP_COMMUTES
+#undef OP_FIELDS
+#undef OP_COUNTS
+#undef OP_ABSENT
+#undef OP_NAN_CORE
+#undef OP_NAN_WIDEN
+#undef TL_COUNTED
+#undef TL_BORROWS
 
+/* What has another value there; all else is defined by the same words again. */
 #undef TL_WIDEN
 #undef TL_WIDE
 #undef TL_FULL
@@ -136,33 +245,7 @@
 #undef TL_FLIPS
 #undef TL_CONVERTS_STATES
 #undef TL_DT
-#undef TL_INST
-#undef TL_ELEM_T
-#undef TL_DTYPE
-#undef TL_SIZE
-#undef TL_KIND
-#undef TL_KIND_I
-#undef TL_KIND_F
-#undef TL_FORMAT
-#undef TL_ORD_T
-#undef TL_ORD_MAX
-#undef TL_ORD_MIN
-#undef TL_MISSING
-#undef TL_REAL_T
-#undef TL_REAL_DTYPE
-#undef TL_REAL_SIZE
-#undef TL_REAL_FLOAT
 #undef TL_OUT_T
 #undef TL_OUT_DTYPE
 #undef TL_ACC_DTYPE
-#undef TL_NARROW
-#undef TL_LANE_REAL
-#undef TL_LANE_ORD
-#undef TL_LANE_ELEM
-#undef TL_LANE_IDX
-#undef TL_LANE_WIDE
-#undef TL_LANE
-#undef TL_S
-#undef TL_VE
-#undef REAL_IS_EXACT
 #undef FIELD

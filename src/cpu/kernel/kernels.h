@@ -32,7 +32,7 @@
 static const tl_kernel W(row) = {
     .dtype = TL_DTYPE,
     .acc = TL_ACC_DTYPE,
-    .wide = TL_COLUMN(2, TL_WIDE),
+    .wide = TL_TRAIT(2, TL_WIDE),
     .out = TL_OUT_DTYPE,
 #if !defined(OP_CORE) || TL_CLASS_X || TL_MOMENTS
 #if TL_CLASS_X

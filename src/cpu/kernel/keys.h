@@ -2,8 +2,7 @@
  * Elements as keys and halves as floats, in scalar C that compilers vectorise. Used by conversions
  * (convert.c) and by the states of operators on keys (scalar.h). prelude_cpu.h defines the same in
  * the dialect. */
-#ifndef TALLY_KEYS_H
-#define TALLY_KEYS_H
+#pragma once
 
 #include "operator/kernel.h"
 #include <stdint.h>
@@ -116,5 +115,3 @@ TL_INLINE int16_t key32_to_key16(int32_t k, int inf)
     if (k == INT32_MAX || k == INT32_MIN) return k == INT32_MAX ? INT16_MAX : INT16_MIN;
     return (int16_t)key16(inf == 0x7c00 ? float_to_half(b) : (uint16_t)(b >> 16), inf, 0);
 }
-
-#endif

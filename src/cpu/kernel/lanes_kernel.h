@@ -20,7 +20,7 @@ TL_INLINE VS W(load_row)(const E *x, int64_t i, tl_par p)
 }
 
 /* Prefetches 8 rows, `prefetch_distance` rows after x: a line of each; or, with `lines`, a
- * constant, the lines of narrow rows. A prefetch of an address without memory has no effect. */
+ * constant, the lines of narrow rows. An address without memory has no effect. */
 TL_INLINE void W(prefetch_rows)(const E *x, int64_t stride, int64_t prefetch_distance, int lines)
 {
     if (!prefetch_distance) return;
@@ -204,8 +204,8 @@ TL_INLINE void W(put_row)(TL_OUT_T *to, VS s, int64_t n, int stream, tl_par p)
 
 enum { W(PACKED) = 512 }; /* bytes of results that are copied at a time, at least */
 
-/* Copies whole lines of the first `rows` rows of results to k->packed, or, at the end, all that is
- * left. Returns the end of what is copied. */
+/* Copies whole lines of the first `rows` rows of results to k->packed, at the end all that is left.
+ * Returns the end of what is copied. */
 TL_INLINE int64_t W(pack_rows)(const tl_lanes *k, int64_t copied, int64_t rows)
 {
     const int64_t end = rows * k->out_step * (int64_t)sizeof(TL_OUT_T);
@@ -283,8 +283,8 @@ static void W(do_lanes_scan)(const tl_lanes *given, tl_par p)
 #endif
 }
 
-/* z holds the nodes of one level that end at rows 2^b - 1 .. m - 1, for one vector of lanes. Passes
- * run from the last row to the first, so a level may overwrite the one below it. */
+/* z holds the nodes of one level that end at rows 2^b - 1 .. m - 1, of one vector of lanes. From
+ * the last row to the first, so a level may overwrite the one below it. */
 #define ALL8(expression) TL_UNROLL for (int j = 0; j < 8; j++) expression
 #define KEEPS(b)         (!OP_IDEMPOTENT && w >> (b)&1)
 /* The first three levels in registers: z[3] gets level 3, z[b] level b if bit b of w needs it. */
@@ -383,8 +383,8 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 #define EACH_VECTOR(first_row) \
     for (int64_t first = (first_row)*columns, f = first + (n - first - 1) / TL_V * TL_V; \
          f >= first; f -= TL_V)
-/* The same for rows that lie side by side: a row before is k->stride states before, so every lane
- * of a vector has a window, however few the columns are. z[f] ends at state f. */
+/* The same for rows side by side: a row before is k->stride states before, so every lane of a
+ * vector has a window. z[f] ends at state f. */
 static void W(do_lanes_flat)(const tl_lanes *k, int64_t w, tl_par p)
 {
     const int64_t columns = k->stride, n = k->m * columns;

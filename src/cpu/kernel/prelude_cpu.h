@@ -207,7 +207,7 @@ TL_INLINE real canon(real x) { return x; }
 /* x / n, correctly rounded. Where all results have the same n (tl_par.same_n), 1 / n is computed
  * once, and a product and two fused multiply-adds give the quotient (Brisebarre, Muller and Raina
  * 2004, algorithm 1); a division would take 16 cycles. No step may underflow: 1 <= n <= bound and
- * |quotient| >= 1 / bound, or x = 0. Else, and for NaN and infinity, x is divided by n. Not in nan
+ * |quotient| >= 1 / bound, or x = 0; else, and for NaN and infinity, x is divided. Not in nan
  * forms, where n differs from lane to lane. p is the parameter of the calling function. */
 #if TL_VECTOR && TL_FUSES && !TL_MASKED && TL_REAL_FLOAT && TL_V * TL_REAL_SIZE == 64
 #define over_size(x, n) TL_N(quotient)(x, n, p)
@@ -234,4 +234,4 @@ TL_INLINE real TL_N(quotient)(real x, real n, par p)
 #define signed_to_real(x) TL_TO((idx)(x), TL_REAL_T)
 #define wide_to_real(x)   TL_TO(x, TL_REAL_T)
 #define idx_to_real(x)    TL_TO(x, TL_REAL_T)
-#define too_few(p)        idx_num((p).few)
+#define insufficient(p)   idx_num((p).insufficient)

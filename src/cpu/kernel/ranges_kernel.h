@@ -23,8 +23,8 @@ TL_INLINE W(soa) * W(range_tile)(const tl_range_work *k, int l, int64_t back)
     return (W(soa) *)k->nodes + ring->first + (slot < 0 ? slot + ring->tiles : slot);
 }
 
-/* Computes level l of the tile at places a .. b - 1 from level l - 1. b is a multiple of TL_V,
- * except at the end of the sequence. */
+/* Level l of the tile at places a .. b - 1, from level l - 1. b is a multiple of TL_V, except at
+ * the end of the sequence. */
 TL_INLINE void W(range_level)(const tl_range_work *k, int l, int64_t a, int64_t b)
 {
     const int64_t half = (int64_t)1 << (l - 1), back = half >> TL_TILE_LEVEL;

@@ -7,9 +7,9 @@
  *              one vector -----> one node             (the same steps, with both operands equal)
  *   tiles      binary counter of scalar states, folded from the left at the end */
 
-/* The node above `count` < V vectors of neighbouring nodes of n elements. Takes the steps of a
- * network over V vectors, as if the `count` vectors were repeated (equal steps are done once).
- * Lanes 0 .. count - 1 are then the nodes of the vectors, and `across` more steps join them. */
+/* The node above `count` < V vectors of neighbouring nodes of n elements, by the steps of a network
+ * over V vectors, as if these were repeated (equal steps are done once). Lanes 0 .. count - 1 are
+ * then the nodes of the vectors, which `across` more steps join. */
 TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
 {
     assert(1 <= count && count < TL_V && (count & (count - 1)) == 0 && n > 0);
@@ -53,8 +53,8 @@ enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 2048 / sizeof(E) };
 /* Space for n widened elements of every input. */
 #define TL_WIDE_CAPACITY(n) (OP_INPUTS * (n))
 
-/* Widens n elements at x, of `from`'s type, into `wide`, which has space for `capacity` elements of
- * each input. Sets p->second. */
+/* Widens n elements at x into `wide`, which has space for `capacity` elements of each input. Sets
+ * p->second. */
 TL_INLINE void W(widened)(E *wide, int64_t capacity, const tl_convert *from, const void *x,
                           int64_t n, tl_par *p)
 {
@@ -97,7 +97,7 @@ static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const tl_
 
 #if TL_MOMENTS
 /* The node of the 2^k elements from element `at` on, from the sums of elements and of squares
- * (gpu/kernel/packs.cl says why nothing is rounded up to 2^11 elements). */
+ * (gpu/kernel/partials.cl says why nothing is rounded up to 2^11 elements). */
 static SS W(node)(const tl_elements *in, int64_t at, int k, tl_par p)
 {
     const int n = 1 << k, step = n < 128 ? n : 128;

@@ -101,8 +101,8 @@ static void TL_S(do_seed)(tl_state *s, const void *v, tl_par p)
 }
 
 #if TL_CONVERTS_STATES
-#define TL_WIDE_ord  TL_COLUMN(6, TL_WIDE)
-#define TL_WIDE_elem TL_COLUMN(1, TL_WIDE)
+#define TL_WIDE_ord  TL_TRAIT(6, TL_WIDE)
+#define TL_WIDE_elem TL_TRAIT(1, TL_WIDE)
 #define TL_WIDE_idx  int64_t
 #if TL_WIDEN != TL_WIDEN_DOUBLE || TL_SIZE == 4
 #define TL_TO_WIDE_elem(v)   (TL_WIDE_elem)(v)
@@ -125,8 +125,8 @@ static void TL_S(do_seed)(tl_state *s, const void *v, tl_par p)
 #define TL_FROM_WIDE_ord(v) (TL_S(ord))(v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : v)
 #elif TL_KIND == 2 && TL_SIZE >= 4 && TL_WIDEN != TL_WIDEN_NONZERO
 /* biased by the smallest key */
-#define TL_TO_WIDE_ord(v)   (TL_WIDE_ord)((v) ^ (TL_S(ord))TL_COLUMN(8, TL_WIDE))
-#define TL_FROM_WIDE_ord(v) ((TL_S(ord))(v) ^ (TL_S(ord))TL_COLUMN(8, TL_WIDE))
+#define TL_TO_WIDE_ord(v)   (TL_WIDE_ord)((v) ^ (TL_S(ord))TL_TRAIT(8, TL_WIDE))
+#define TL_FROM_WIDE_ord(v) ((TL_S(ord))(v) ^ (TL_S(ord))TL_TRAIT(8, TL_WIDE))
 #else
 #define TL_TO_WIDE_ord(v)   (TL_WIDE_ord)(v)
 #define TL_FROM_WIDE_ord(v) (TL_S(ord))(v)
@@ -211,7 +211,7 @@ static const tl_scalar TL_S(row) = {
     .neutral = OP_NEUTRAL,
     .widen = TL_WIDEN,
     .floats = OP_FLOATS,
-    .wide = TL_COLUMN(2, TL_WIDE),
+    .wide = TL_TRAIT(2, TL_WIDE),
 #if TL_CONVERTS_STATES
     .to_wide = TL_S(do_to_wide),
     .from_wide = TL_S(do_from_wide),

@@ -18,8 +18,7 @@
  * NEXT moves every lane down by one; the last lane is the first lane of the second operand. LOW1
  * HIGH1 LOW2 HIGH2 are the inverses of EVEN and ODD: (even, odd) -> the two original vectors.
  * Indices select from the concatenation of both operands, as in __builtin_shufflevector. */
-#ifndef TALLY_SIMD_H
-#define TALLY_SIMD_H
+#pragma once
 
 #include "operator/kernel.h"
 #include <assert.h>
@@ -317,5 +316,4 @@ TL_INLINE void tl_stream_fence(void)
 #define TL_MOST_U8(a, b)  TL_BLEND((a) > (b), a, b)
 #define TL_LEAST_I8(a, b) TL_BLEND((a) < (b), a, b)
 #define TL_LEAST_U8(a, b) TL_BLEND((a) < (b), a, b)
-#endif
 #endif

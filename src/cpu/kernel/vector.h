@@ -8,9 +8,8 @@
 #define E       TL_ELEM_T
 #define W(name) TL_VE(k_##name)
 
-/* C(a, b) of states that have folded na and nb elements. Only a text with OP_SIZES uses the
- * numbers; for others they cost nothing. In nodes and windows all lanes have the same numbers; in
- * scans each lane has its own (combine_at). */
+/* C(a, b) of states that have folded na and nb elements, numbers that only a text with OP_SIZES
+ * uses. In nodes and windows all lanes have the same; in scans each its own (combine_at). */
 TL_INLINE VS W(combine_at)(VS a, VS b, TL_VE(real) na, int64_t nb)
 {
 #if OP_SIZES
@@ -151,33 +150,24 @@ TL_INLINE void W(put)(VS *v, int lane, SS s)
         OP_FIELDS(pattern) \
         return r; \
     }
-#define MOVE_NEXT(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_NEXT));
-#define MOVE_EVEN1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_EVEN1));
-#define MOVE_ODD1(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_ODD1));
-#define MOVE_LOW1(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_LOW1));
-#define MOVE_HIGH1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_HIGH1));
-#define MOVE_EVEN2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_EVEN2));
-#define MOVE_ODD2(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_ODD2));
-#define MOVE_LOW2(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_LOW2));
-#define MOVE_HIGH2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_HIGH2));
-SHUFFLER(next, MOVE_NEXT)
-SHUFFLER(even1, MOVE_EVEN1)
-SHUFFLER(odd1, MOVE_ODD1)
-SHUFFLER(low1, MOVE_LOW1)
-SHUFFLER(high1, MOVE_HIGH1)
-SHUFFLER(even2, MOVE_EVEN2)
-SHUFFLER(odd2, MOVE_ODD2)
-SHUFFLER(low2, MOVE_LOW2)
-SHUFFLER(high2, MOVE_HIGH2)
-#undef MOVE_NEXT
-#undef MOVE_EVEN1
-#undef MOVE_ODD1
-#undef MOVE_LOW1
-#undef MOVE_HIGH1
-#undef MOVE_EVEN2
-#undef MOVE_ODD2
-#undef MOVE_LOW2
-#undef MOVE_HIGH2
+#define SHUFFLE_NEXT(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_NEXT));
+#define SHUFFLE_EVEN1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_EVEN1));
+#define SHUFFLE_ODD1(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_ODD1));
+#define SHUFFLE_LOW1(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_LOW1));
+#define SHUFFLE_HIGH1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_HIGH1));
+#define SHUFFLE_EVEN2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_EVEN2));
+#define SHUFFLE_ODD2(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_ODD2));
+#define SHUFFLE_LOW2(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_LOW2));
+#define SHUFFLE_HIGH2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_HIGH2));
+SHUFFLER(next, SHUFFLE_NEXT)
+SHUFFLER(even1, SHUFFLE_EVEN1)
+SHUFFLER(odd1, SHUFFLE_ODD1)
+SHUFFLER(low1, SHUFFLE_LOW1)
+SHUFFLER(high1, SHUFFLE_HIGH1)
+SHUFFLER(even2, SHUFFLE_EVEN2)
+SHUFFLER(odd2, SHUFFLE_ODD2)
+SHUFFLER(low2, SHUFFLE_LOW2)
+SHUFFLER(high2, SHUFFLE_HIGH2)
 
 TL_INLINE VS W(pair1)(VS a, VS b, int64_t n) { return W(twin)(W(even1)(a, b), W(odd1)(a, b), n); }
 TL_INLINE VS W(pair2)(VS a, VS b, int64_t n) { return W(twin)(W(even2)(a, b), W(odd2)(a, b), n); }

@@ -122,8 +122,8 @@ TL_INLINE VS W(ends)(VS a)
 #undef TL_DELAY4
 #undef TL_DELAY8
 
-/* Z_top at `at`, for the vector after the previous call's. last[] keeps what the next call needs.
- * z2: NULL, or where to store Z_2. */
+/* Z_top at `at`, for the next vector. last[] keeps what the next call needs. z2: NULL, or where to
+ * store Z_2. */
 TL_INLINE VS W(double_levels)(VS *last, const void *z, W(soa) * z2, int top, int64_t at, tl_par p)
 {
     VS v = W(z1)(z, at, p), before = v;
@@ -186,8 +186,7 @@ TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, W(windows) w, int stream, tl_p
 }
 
 /* How the windows of a tile are combined: the fold of the high bits, `high_at` places back (small:
- * a node of z0), then the nodes of the low bits, high to low. BLOCKS and TWO: one
- * overlapping node instead of the low bits. */
+ * a node of z0), then the nodes of the low bits; BLOCKS and TWO: one overlapping node. */
 typedef struct {
     const void *z, *z2, *past, *node; /* node: the overlapping states, or NULL */
     int64_t w, over, high_at;
@@ -238,8 +237,8 @@ TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t 
 #undef EACH_VECTOR
 }
 
-/* Writes the results of l->m windows. The first ends at place l->from of the tile and begins at
- * index l->first. */
+/* The results of l->m windows; the first ends at place l->from of the tile and begins at index
+ * l->first. */
 static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower *l, tl_par p)
 {
     const int64_t from = l->from, m = l->m, first = l->first;

@@ -2,8 +2,7 @@
  * The buffers and the position of one stream of elements, shared by the kernels of windows
  * (window_kernel.h) and by window.c. There is one for each thread. window_edges.c allocates it;
  * the kernels fill it. */
-#ifndef TALLY_WINDOW_WORK_H
-#define TALLY_WINDOW_WORK_H
+#pragma once
 
 #include "operator/kernel.h"
 #include <stdint.h>
@@ -26,8 +25,8 @@ enum {
     TL_WINDOW_CARRY = 19
 };
 
-/* How the levels above a vector are folded: the ladder for any operator, differences (SLIDE) if
- * there is an inverse, blocks or two overlapping nodes for idempotent operators. */
+/* How the levels above a vector are folded: the ladder for any operator, differences (SLIDE) with
+ * an inverse, blocks or two overlapping nodes for idempotent operators. */
 enum { TL_WINDOW_LADDER, TL_WINDOW_SLIDE, TL_WINDOW_BLOCKS, TL_WINDOW_TWO };
 
 typedef struct tl_window_work {
@@ -51,5 +50,3 @@ typedef struct tl_window_work {
     void *carry;    /* TL_WINDOW_CARRY vectors */
     void *stash;    /* one row for each level */
 } tl_window_work;
-
-#endif

@@ -45,6 +45,7 @@ static inline key at(const line *l, int64_t p)
         k.whole = (int32_t)tl_load(x, 4);
     else
         k.whole = (int64_t)tl_load(x, 8);
+
     /* minus 2^63, which flips the highest bit: fits an i64, in the same order */
     if (l->dtype == TALLY_U64) k.whole = (int64_t)((uint64_t)k.whole ^ (uint64_t)1 << 63);
     if (l->scaled) k.whole = k.whole * part_unit + (l->parts ? l->parts[p * l->direction] : 0);
@@ -151,7 +152,7 @@ typedef struct {
 
 /* One end of the interval of one row. A place is below it if its key is less than `whole`, of which
  * 64 bits suffice if not wide; real keys: if key - from is less than `distance` or, with or_equal,
- * equal to it. */
+ * equal. */
 typedef struct {
     __int128 whole;
     double from, distance;
@@ -219,9 +220,9 @@ static rows equal_rows(const job *j, int64_t p)
     return j->descending ? (rows){n - high, n - low} : (rows){low, high};
 }
 
-/* Finds the windows of places a .. b - 1. dtype and wide (of a line) must be constants. Returns n,
- * or the first row found whose window is not one range: it excludes a row with the same key but
- * includes a later row. */
+/* The windows of places a .. b - 1. dtype and wide (of a line) must be constants. Returns n, or the
+ * first row found whose window is not one range: it excludes a row with the same key but includes a
+ * later one. */
 static inline __attribute__((always_inline)) int64_t bounds_of(const job *j, tally_dtype dtype,
                                                                int wide, int64_t a, int64_t b)
 {

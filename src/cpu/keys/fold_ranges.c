@@ -4,7 +4,7 @@
  *   results          in the order of the tiles in which their ranges end (`order`; NULL: unchanged)
  *     chunk          taken by one thread and cut into
  *       batch        results whose ranges end in one tile. They are folded together from the nodes
- *                    of every level (keys.h), unless it costs less to fold each range
+ *                    of every level, unless it costs less to fold each range
  *       one by one   from its elements
  *
  * Without memory all ranges are folded one by one, so these windows never fail. */
@@ -12,7 +12,156 @@
 #include "context/threads.h"
 #include "context/view.h"
 #include "cpu/exact/exact.h"
+#include "cpu/widen.h"
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* The nodes of one thread's ranges: the elements read so far, the ring buffers of each level, and
+ * the buffers of a batch of results. cpu/kernel/ranges_kernel.h has the method. */
+enum {
+    BATCH = 1024, /* results of a batch */
+    /* Ranges of 2^29 elements or more are folded directly, because places and counts have 32
+     * bits. */
+    LEVELS = 29,
+    PLACES = 1 << 30 /* places that are numbered from one base */
+};
+
+typedef struct range_nodes {
+    char *memory; /* NULL: not allocated */
+    char *wide, *soa, *result, *out, *nodes;
+    tl_range_ring rings[LEVELS];
+    int levels, failed;
+    int64_t soa_bytes;
+
+    /* There are nodes of elements from .. head - 1 of the sequence; from == head: none. Place 0 is
+     * element `base`. */
+    int64_t base, from, head;
+
+    /* of a batch: places, lengths, result numbers */
+    int32_t place[BATCH], length[BATCH];
+    int64_t number[BATCH];
+} range_nodes;
+
+enum { ALIGN = 64, WIDE = 2 * TL_WIDE_BYTES, RESULTS = BATCH * 2 * 8 };
+
+static void close_nodes(range_nodes *s)
+{
+    free(s->memory);
+    s->memory = NULL;
+    s->levels = 0;
+}
+
+/* Allocates rings for ranges of less than 2^levels elements. 0: out of memory; ranges are folded
+ * directly. */
+static int open_nodes(range_nodes *s, const tl_plan *plan, int levels)
+{
+    assert(0 < levels && levels <= LEVELS);
+    if (s->memory && levels <= s->levels) return 1;
+    if (s->failed || !plan->core || !plan->core->ranges) return 0;
+
+    close_nodes(s);
+    int64_t tiles = 0;
+
+    for (int l = 0; l < levels; l++) {
+        s->rings[l] = (tl_range_ring){.first = tiles, .tiles = (int32_t)tl_range_tiles(l)};
+        tiles += s->rings[l].tiles;
+    }
+
+    const size_t soa = (size_t)plan->core->soa_bytes,
+                 before_nodes = WIDE + 2 * RESULTS + ((soa + ALIGN - 1) & -(size_t)ALIGN);
+
+    /* Pages that are never written cost nothing, so short sequences do not use whole rings. */
+    s->memory = calloc(1, before_nodes + ALIGN + (size_t)tiles * soa);
+    s->failed = !s->memory;
+    if (s->failed) return 0;
+
+    s->wide = (char *)(((uintptr_t)s->memory + ALIGN - 1) & -(uintptr_t)ALIGN);
+    s->result = s->wide + WIDE;
+    s->out = s->result + RESULTS;
+    s->soa = s->out + RESULTS;
+    s->nodes = s->wide + before_nodes;
+    s->levels = levels;
+    s->base = s->from = s->head = 0;
+    return 1;
+}
+
+/* The number of the tile of element e. */
+static int64_t tile_of(const range_nodes *s, int64_t e) { return (e - s->base) >> TL_TILE_LEVEL; }
+
+/* Must reading start again at `low`? True if the elements read so far begin later or end far
+ * before, or if the rings have moved past the tile. */
+static int starts_again(const range_nodes *s, int64_t low, int64_t high)
+{
+    return s->from == s->head || low < s->from || low > s->head || high - s->base > PLACES ||
+           tile_of(s, high - 1) < tile_of(s, s->head - 1);
+}
+
+/* How many elements must be read before ranges inside low .. high - 1 can be folded. */
+static int64_t nodes_cost(const range_nodes *s, int64_t low, int64_t high)
+{
+    if (starts_again(s, low, high)) return high - low;
+    return high > s->head ? high - s->head : 0;
+}
+
+/* Reads the next elements, at most up to `end` or the end of the tile, and folds `count` ranges. */
+static void step(range_nodes *s, const tl_plan *plan, const char *x, int64_t end, int64_t count)
+{
+    tl_par par = plan->par;
+    tl_range_work k = {.levels = s->levels, .rings = s->rings, .nodes = s->nodes, .soa = s->soa};
+
+    if (end > s->head) {
+        /* A partial vector is computed again, because the elements after it were not known. */
+        k.at = (s->head - s->base) & -(int64_t)TL_ABREAST;
+        k.tile = tile_of(s, s->head);
+        const int64_t tile_end = (k.tile + 1) << TL_TILE_LEVEL;
+        k.m = (end - s->base < tile_end ? end - s->base : tile_end) - k.at;
+        s->head = s->base + k.at + k.m;
+        k.x = x + (s->base + k.at) * plan->op->elem_bytes;
+
+        if (plan->in && plan->op->inputs == 2) {
+            plan->in->apply_two(plan->in, s->wide, s->wide + TL_WIDE_BYTES, k.x, k.m);
+            par.second = TL_WIDE_BYTES;
+        } else if (plan->in) {
+            plan->in->apply(plan->in, s->wide, k.x, k.m);
+        }
+
+        if (plan->in) k.x = s->wide;
+        assert(k.m > 0 && k.at + k.m <= tile_end);
+    } else {
+        k.tile = tile_of(s, s->head - 1);
+    }
+
+    for (int l = 0; l < s->levels; l++) s->rings[l].current = (int32_t)(k.tile % s->rings[l].tiles);
+    k.results = count;
+    k.from = s->place;
+    k.length = s->length;
+    plan->core->ranges(&k, par);
+}
+
+/* Folds `count` ranges. Range r is length[r] elements from element place[r] + low on, and ends in
+ * the tile of element high - 1. x: the sequence. Places become those of the nodes. The states are
+ * at s->soa, with padding states up to a multiple of TL_ABREAST. */
+static void fold_nodes(range_nodes *s, const tl_plan *plan, const char *x, int64_t low,
+                       int64_t high, int64_t count)
+{
+    if (starts_again(s, low, high)) {
+        s->base = low & -(int64_t)TL_TILE;
+        s->from = s->head = low & -(int64_t)TL_ABREAST;
+    }
+
+    const int64_t tile = tile_of(s, high - 1);
+    assert(s->base <= low && low < high);
+    while (s->head < high && tile_of(s, s->head) < tile) step(s, plan, x, high, 0);
+    assert(high - s->base <= PLACES);
+    for (int64_t i = 0; i < count; i++) s->place[i] += (int32_t)(low - s->base);
+    for (; count & (TL_ABREAST - 1); count++) { /* pad to whole vectors */
+        s->place[count] = (int32_t)(high - s->base - 1);
+        s->length[count] = 1;
+    }
+
+    step(s, plan, x, high, count);
+}
 
 enum {
     SHARE = 4096,            /* fewest results of a chunk */
@@ -23,7 +172,7 @@ enum {
 
 /* The memory of one thread; zeros before its first use. */
 typedef struct {
-    tl_range_nodes nodes, count_nodes;
+    range_nodes nodes, count_nodes;
 } worker;
 
 /* One call. The caller's range number r is at place i of the order. */
@@ -65,7 +214,7 @@ static int next_range(const job *j, int64_t a, int64_t b, range *at)
 }
 
 /* Lowers the states of a batch to results. */
-static void lower_batch(const job *j, tl_range_nodes *s, int64_t count)
+static void lower_batch(const job *j, range_nodes *s, int64_t count)
 {
     const tl_scalar *const op = j->plan->op;
     const int64_t bytes = op->result_bytes, first = s->number[0];
@@ -81,16 +230,15 @@ static void lower_batch(const job *j, tl_range_nodes *s, int64_t count)
         memcpy(result_at(j, s->number[i]), to + i * bytes, (size_t)bytes);
 }
 
-/* Folds the ranges from `at` on, up to place b - 1, that end in the same tile as `at`. *stop: the
- * place after the last of them. Returns 0, with nothing done, if it costs less to fold each of them
- * alone. */
-static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *stop)
+/* Folds the ranges from `at` on, up to place b - 1, that end in the same tile. *stop: the place
+ * after the last. 0, with nothing done, if it costs less to fold each alone. */
+static int batch(const job *j, range_nodes *s, range at, int64_t b, int64_t *stop)
 {
     const int64_t first = at.from, tile = (at.end - 1) >> TL_TILE_LEVEL;
     int64_t low = at.from, high = at.end, all = 0, count = 0;
     int more_ranges = 1;
 
-    while (more_ranges && count < TL_RANGE_BATCH && (at.end - 1) >> TL_TILE_LEVEL == tile &&
+    while (more_ranges && count < BATCH && (at.end - 1) >> TL_TILE_LEVEL == tile &&
            at.end - at.from < (int64_t)1 << j->levels) {
         low = tl_min(at.from, low);
         high = tl_max(at.end, high);
@@ -102,10 +250,9 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
     }
 
     *stop = at.place;
-    if (!count || tl_range_nodes_cost(s, low, high) * j->levels > all + FOLD_ALONE * count)
-        return 0;
+    if (!count || nodes_cost(s, low, high) * j->levels > all + FOLD_ALONE * count) return 0;
     for (int64_t i = 0; i < count; i++) s->place[i] += (int32_t)(first - low);
-    tl_range_nodes_fold(s, j->plan, j->line.x, low, high, count);
+    fold_nodes(s, j->plan, j->line.x, low, high, count);
     lower_batch(j, s, count);
     return 1;
 }
@@ -160,9 +307,9 @@ static void one_by_one(const job *j, int64_t a, int64_t b)
 }
 
 /* Computes the results of places a .. b - 1. s: NULL without memory. */
-static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
+static void fold_places(const job *j, range_nodes *s, int64_t a, int64_t b)
 {
-    const int nodes = s && j->levels > 0 && tl_range_nodes_open(s, j->plan, j->levels);
+    const int nodes = s && j->levels > 0 && open_nodes(s, j->plan, j->levels);
     range r;
 
     for (int64_t i = a, stop; next_range(j, i, b, &r); i = stop) {
@@ -198,7 +345,7 @@ typedef struct {
     int64_t all; /* the sum of all lengths */
     /* by_level[l]: elements of ranges whose length has l bits; the last entry has all longer
      * ones */
-    int64_t by_level[TL_RANGE_LEVELS + 1];
+    int64_t by_level[LEVELS + 1];
     int sorted; /* the tiles in which the ranges end do not decrease */
     int64_t longest;
 } survey;
@@ -212,7 +359,7 @@ static survey survey_of(const tl_ranges *ranges)
         tl_range_at(ranges, r, &from, &end);
         if (end <= from) continue;
         const int64_t length = end - from, bits = tl_top_level(length) + 1;
-        v.by_level[tl_min(bits, TL_RANGE_LEVELS)] += length;
+        v.by_level[tl_min(bits, LEVELS)] += length;
         v.all += length;
         if (length > v.longest) v.longest = length;
         if ((end - 1) >> TL_TILE_LEVEL < tile) v.sorted = 0;
@@ -221,14 +368,15 @@ static survey survey_of(const tl_ranges *ranges)
     return v;
 }
 
-/* The number of levels that costs least: each level costs one step per element, and ranges that are
- * too long for the levels are folded from their elements. */
+/* The levels that cost least: each costs one step per element; ranges that are too long for them
+ * are folded from their elements. */
 static int best_levels(const survey *v, int64_t n)
 {
     const double each = (double)tl_min(v->all, n);
     double cost = (double)v->all, best = cost;
     int levels = 0;
-    for (int l = 1; l < TL_RANGE_LEVELS; l++) {
+
+    for (int l = 1; l < LEVELS; l++) {
         cost -= (double)v->by_level[l];
         if (each * l + cost < best) best = each * l + cost, levels = l;
     }
@@ -262,8 +410,8 @@ static int64_t *order_of(const tl_ranges *ranges)
 static void free_worker(worker *w)
 {
     if (!w) return;
-    tl_range_nodes_close(&w->nodes);
-    tl_range_nodes_close(&w->count_nodes);
+    close_nodes(&w->nodes);
+    close_nodes(&w->count_nodes);
     free(w);
 }
 

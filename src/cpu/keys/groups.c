@@ -10,8 +10,6 @@
  * To go back, the same passes run in reverse order, with copies in the other direction. Nothing but
  * the low bits of the codes is kept between columns. */
 #include "keys.h"
-#include "context/device.h"
-#include "context/context.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <assert.h>
@@ -29,10 +27,8 @@ void *tl_key_memory(int64_t n, int64_t bytes)
     return memory;
 }
 
-/* ---- codes ---- */
-
-/* Loads m codes from row i on. Returns the number of them before the first that is no group. A u64
- * code of 2^63 or more becomes negative, which is no group either. */
+/* m codes from row i on. Returns how many come before the first that is no group; a u64 code of
+ * 2^63 or more becomes negative. */
 static int64_t load(const tl_groups *g, int64_t i, int64_t m, int64_t *to)
 {
     const tally_view *const v = g->codes;
@@ -64,6 +60,7 @@ static int64_t load(const tl_groups *g, int64_t i, int64_t m, int64_t *to)
 #undef LOAD
 
     for (int64_t j = 0; j < m; j++) wrong |= (uint64_t)to[j] >= (uint64_t)g->groups;
+
     for (int64_t j = 0; (wrong || v->valid) && j < m; j++) {
         const int64_t bit = v->valid_offset + (i + j) * v->stride;
         if (v->valid && !(((const uint8_t *)v->valid)[bit >> 3] >> (bit & 7) & 1))
@@ -107,6 +104,7 @@ static void count_bucket(void *data, int64_t b)
 
     for (int64_t k = first; k < end; k++) g->offsets[k] = 0;
     for (int64_t i = at; i < g->begin[b + 1]; i++) g->offsets[first + g->low[i]]++;
+
     for (int64_t k = first; k < end; k++) {
         const int64_t here = g->offsets[k];
         g->offsets[k] = at;
@@ -165,6 +163,7 @@ static void move_part(void *data, int64_t p)
 
     assert(w->bytes <= PACK && g->buckets <= BUCKETS);
     memcpy(next, g->next + p * g->buckets, (size_t)g->buckets * sizeof *next);
+
     for (int64_t m, i = tl_key_part(g->codes->n, g->parts, p); i < end; i += m) {
         m = end - i < CHUNK ? end - i : CHUNK;
         m = m < most ? m : most;
@@ -245,8 +244,6 @@ tally_status tl_groups_back(const tl_groups *g, void *sorted, int64_t bytes, voi
 {
     return move(&(move_work){g, COLUMN, 1, rows, sorted, stride, bytes, NULL});
 }
-
-/* ---- open ---- */
 
 /* Changes the counts of parts and buckets to positions. */
 static void place(const tl_groups *g)

@@ -43,9 +43,9 @@ typedef uint32_t key_32 __attribute__((aligned(1), may_alias));
 typedef uint64_t key_64 __attribute__((aligned(1), may_alias));
 
 /* ends_N writes `at` plus the indices i, 1 <= i <= n, where x[i] differs from x[i - 1]; to NULL:
- * only counts them. Most blocks have none. others_N: which of the BLOCK keys from x on differ from
- * the next key, bit j for x[j]; compilers make vectors of its loops. Short keys make bytes of 0 and
- * 1, of which the product moves eight at a time into one byte. */
+ * only counts them. others_N: which of the BLOCK keys from x on differ from the next, bit j for
+ * x[j]; compilers make vectors of its loops. Short keys make bytes of 0 and 1, which a product
+ * moves, eight at a time, into one byte. */
 #define ENDS(bits) \
     TL_FORCE_INLINE uint32_t others_##bits(const key_##bits *x) \
     { \
@@ -152,6 +152,7 @@ int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
     const int64_t parts = tl_key_parts(threads < 1024 ? threads : 1024, last);
     ends_work all = {keys, offsets, found, parts};
     tl_for(threads, parts, ends_part, &all);
+
     for (int64_t p = 0; p < parts; p++) {
         if (offsets && p > 0)
             memmove(offsets + 1 + total, offsets + 1 + tl_key_part(last, parts, p),

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Keys on CPUs: runs of equal neighbours, a stable sort by group, a gather, windows by ranges.
  * Requires: arguments are checked, except for what depends on the data. */
-#ifndef TALLY_CPU_KEYS_H
-#define TALLY_CPU_KEYS_H
+#pragma once
 
 #include "cpu/shape.h"
 
@@ -49,8 +48,8 @@ tally_status tl_groups_open(tl_groups *g, tally *ctx, const tally_view *codes, i
 void tl_groups_close(tl_groups *g);
 
 /* Copies a column of one element of `bytes` bytes for each row, `stride` elements apart, to the
- * order of the groups (dense memory), or back. rows NULL: the elements are the rows' numbers, of 8
- * bytes. tl_groups_back may leave anything in `sorted`. */
+ * order of the groups (dense), or back. rows NULL: the rows' numbers, of 8 bytes. tl_groups_back
+ * may leave anything in `sorted`. */
 tally_status tl_groups_sort(const tl_groups *g, const void *rows, int64_t stride, int64_t bytes,
                             void *sorted);
 tally_status tl_groups_back(const tl_groups *g, void *sorted, int64_t bytes, void *rows,
@@ -82,48 +81,3 @@ int64_t tl_bounds(int threads, const tally_view *keys, int descending,
 /* Computes the ranges of one sequence. count: see tl_call. */
 void tl_ranges_run(const tl_plan *plan, const tl_plan *count, int threads, const tl_ranges *ranges,
                    tl_line line);
-
-/* ---- range_nodes.c ---- */
-
-/* The nodes of one thread's ranges: the elements read so far, the ring buffers of each level, and
- * the buffers of a batch of results. cpu/kernel/ranges_kernel.h has the method. */
-
-enum {
-    TL_RANGE_BATCH = 1024, /* results of a batch */
-    /* Ranges of 2^29 elements or more are folded directly, because places and counts have 32
-     * bits. */
-    TL_RANGE_LEVELS = 29,
-    TL_RANGE_PLACES = 1 << 30 /* places that are numbered from one base */
-};
-
-typedef struct tl_range_nodes {
-    char *memory; /* NULL: not allocated */
-    char *wide, *soa, *result, *out, *nodes;
-    tl_range_ring rings[TL_RANGE_LEVELS];
-    int levels, failed;
-    int64_t soa_bytes;
-
-    /* There are nodes of elements from .. head - 1 of the sequence; from == head: none. Place 0 is
-     * element `base`. */
-    int64_t base, from, head;
-
-    /* of a batch: places, lengths, result numbers */
-    int32_t place[TL_RANGE_BATCH], length[TL_RANGE_BATCH];
-    int64_t number[TL_RANGE_BATCH];
-} tl_range_nodes;
-
-/* Allocates rings for ranges of less than 2^levels elements. 0: out of memory; ranges are folded
- * directly. */
-int tl_range_nodes_open(tl_range_nodes *s, const tl_plan *plan, int levels);
-void tl_range_nodes_close(tl_range_nodes *s);
-
-/* How many elements must be read before ranges inside low .. high - 1 can be folded. */
-int64_t tl_range_nodes_cost(const tl_range_nodes *s, int64_t low, int64_t high);
-
-/* Folds `count` ranges. Range r is length[r] elements from element place[r] + low on, and ends in
- * the tile of element high - 1. x: the sequence of n elements. Places become those of the nodes.
- * The states are at s->soa, with padding states up to a multiple of TL_ABREAST. */
-void tl_range_nodes_fold(tl_range_nodes *s, const tl_plan *plan, const char *x, int64_t low,
-                         int64_t high, int64_t count);
-
-#endif

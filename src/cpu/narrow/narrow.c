@@ -29,8 +29,6 @@ void tl_narrow_plan(tl_plan *plan, const tl_narrow *loops)
     plan->narrow = &loops[floats ? 2 : op->elem_bytes - 1];
 }
 
-/* ---- scans ---- */
-
 void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_view *out,
                          const tally_scan_options *o, int64_t r, int64_t end)
 {

@@ -9,8 +9,7 @@
  *              in nan forms the smallest
  *
  * So one text serves both operators and all six types. It is compiled once per instruction set. */
-#ifndef TALLY_NARROW_H
-#define TALLY_NARROW_H
+#pragma once
 
 #include "context/context.h"
 #include "law/counter.h"
@@ -50,8 +49,8 @@ typedef struct tl_narrow {
     void (*fold_rows)(const tl_dense_rows *s, tl_keying k);
     void (*scan_rows)(const tl_dense_rows *s, uint16_t before, int exclusive, tl_keying k);
 
-    /* Folds each column into the key acc[c]. acc must have space for whole vectors. out: NULL, or
-     * the value of acc[c] after (exclusive: before) row j goes to out[j * out_step + c]. */
+    /* Folds each column into the key acc[c], which has space for whole vectors. out: NULL, or the
+     * value of acc[c] after (exclusive: before) row j goes to out[j * out_step + c]. */
     void (*columns)(const tl_narrow_strip *s, void *acc, int exclusive, tl_keying k);
 
     /* Result out[i * out_step + c] is the extreme of x[j * step + c], i <= j < i + w, for 0 <= i <
@@ -101,5 +100,3 @@ static inline void tl_of_key(const tl_plan *plan, uint16_t key, tl_state *s)
     else
         s->bytes[0] = (unsigned char)key;
 }
-
-#endif

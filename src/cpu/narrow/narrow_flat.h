@@ -40,8 +40,6 @@ TL_INLINE V N(across)(V v, int down, V *all)
 TL_INLINE V N(prefixes)(V v, V *all) { return N(across)(v, 0, all); }
 TL_INLINE V N(suffixes)(V v, V *all) { return N(across)(v, 1, all); }
 
-/* ---- scan ---- */
-
 /* Result i is the largest of the key `first` and of x[0] .. x[i] (exclusive: x[0] .. x[i - 1]).
  * Returns the largest key of all elements, without `first`. run: that of the elements so far. */
 static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive, tl_keying k)
@@ -181,7 +179,7 @@ static void N(window_short)(const tl_narrow_run *run, int64_t w, tl_keying k)
     }
 }
 
-/* The same by the van Herk / Gil-Werman algorithm. A block has w - 1 elements, rounded down to
+/* The same by the van Herk / Gil-Werman algorithm, in blocks of w - 1 elements, rounded down to
  * whole vectors. A window is a suffix of a block, the `more` elements after it, and a prefix of
  * those after them. */
 static void N(window_long)(const tl_narrow_run *part, int64_t w, T *suffix, tl_keying k)

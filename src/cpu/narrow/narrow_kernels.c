@@ -3,7 +3,6 @@
 #include "narrow.h"
 #include "dtype/dtype_traits.h"
 #include "cpu/kernel/simd.h"
-#include "law/order.h"
 
 /* For SPREAD: the byte, or pair of bytes, that is copied to a whole group. */
 enum { FIRST_BYTE = 0x0000, LAST_BYTE = 0x0f0f, FIRST_PAIR = 0x0100, LAST_PAIR = 0x0f0e };

@@ -150,8 +150,8 @@ static int64_t N(fold_small)(T *out, const T *x, int64_t rows, int64_t n, tl_key
 }
 
 /* The kind of `count` segments from r on, by their mean length: LONG, from 32 bytes on; TINY, up to
- * 8 bytes; else MIXED: branches on their lengths would often be mispredicted. Prefetches what
- * follows if there are many segments and they are not LONG. */
+ * 8; else MIXED: branches on lengths would be mispredicted. Prefetches what follows if there are
+ * many and they are not LONG. */
 enum { N(LONG), N(TINY), N(MIXED) };
 TL_INLINE int N(begin_segments)(const tl_dense_rows *s, int64_t r, int64_t count)
 {

@@ -82,9 +82,9 @@ static char **plain_environment(void)
     return to;
 }
 
-/* The child gets its own process group, so that all programs started by the compiler can be ended.
- * It gets the caller's signal mask, and the default action for signals that callers often ignore
- * (tally's command line does). */
+/* Its own process group, so that all programs started by the compiler can be ended; the caller's
+ * signal mask; the default action for signals that callers often ignore (tally's command line
+ * does). */
 static int spawn_attributes(posix_spawnattr_t *a, const sigset_t *mask)
 {
     sigset_t usual;

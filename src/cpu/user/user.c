@@ -118,7 +118,7 @@ static tally_status make_folder(tally *ctx, const tl_user *u, char *folder, tl_c
     return created ? TALLY_OK : no_folder(ctx, u, base);
 }
 
-/* Writes the user's text. Its own names get a suffix per instance, because it is compiled twice
+/* Writes the user's text. Its names get a suffix per instance, because it is compiled twice
  * (scalars and vectors). Facts that hold only for exact operators are dropped for others. Adds the
  * type of the widest field. */
 static int write_text(const char *folder, const tl_scalar *op)
@@ -159,8 +159,6 @@ static int write_text(const char *folder, const tl_scalar *op)
     int failed = ferror(out);
     return !fclose(out) && !failed;
 }
-
-/* ---- compile ---- */
 
 static const char *accumulator(const tl_scalar *op)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Operators of users on CPUs. */
-#ifndef TALLY_CPU_USER_H
-#define TALLY_CPU_USER_H
+#pragma once
 
-#include <stddef.h>
 #include "context/user.h"
 
 /* Compiles the instance for instruction set number isa, once. Requires: no other thread uses the
@@ -31,5 +29,3 @@ int tl_compiler_find(tl_compiler *c);
 /* Runs the compiler with additional arguments (terminated by NULL). Its messages go to the file
  * `log`. Returns its exit status, or -1 if it could not be run. */
 int tl_compiler_run(const tl_compiler *c, const char *const *arguments, const char *log);
-
-#endif

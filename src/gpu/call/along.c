@@ -113,9 +113,8 @@ static tally_status request_nodes(tl_sequences *a, const tally_view *in, int64_t
     return status ? status : tl_mark(d, TL_RUN, TL_NODES + slot);
 }
 
-/* True if S at the end of a piece combines nodes of the pieces before it: the piece is a right
- * sibling. Its kernels cannot know these nodes; this affects only the last result of an inclusive
- * scan. */
+/* S at the end of a piece combines nodes of the pieces before it: the piece is a right sibling,
+ * whose kernels cannot know these nodes. Only the last result of an inclusive scan differs. */
 static int carries(const tl_sequences *a, int64_t begin, int64_t end)
 {
     return a->scan && !a->exclusive && begin && end - begin == begin - tl_parent(begin);
@@ -195,7 +194,7 @@ static const void *states_before(tl_sequences *a, int slot)
     return before_of(a, slot);
 }
 
-static int next_fold(tl_pipe *p, tl_part *part)
+static int next_fold(tl_pipe *p, tl_pipe_piece *part)
 {
     tl_sequences *a = (tl_sequences *)p;
     const int64_t begin = a->base + a->at;
@@ -210,7 +209,7 @@ static int next_fold(tl_pipe *p, tl_part *part)
 
 /* The nodes of a piece are requested before the host waits for those of the piece before, so that
  * the device is never idle. */
-static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view *in,
+static tally_status work_fold(tl_pipe *p, const tl_pipe_piece *part, const tally_view *in,
                               const tally_view *out, int slot)
 {
     tl_sequences *a = (tl_sequences *)p;
@@ -266,7 +265,7 @@ tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, const tally_vi
 
 /* ---- windows ---- */
 
-static int next_window(tl_pipe *p, tl_part *part)
+static int next_window(tl_pipe *p, tl_pipe_piece *part)
 {
     tl_sequences *a = (tl_sequences *)p;
     const tally_window_options *o = a->window;
@@ -286,7 +285,7 @@ static int next_window(tl_pipe *p, tl_part *part)
     return 1;
 }
 
-static tally_status work_window(tl_pipe *p, const tl_part *part, const tally_view *in,
+static tally_status work_window(tl_pipe *p, const tl_pipe_piece *part, const tally_view *in,
                                 const tally_view *out, int slot)
 {
     tl_sequences *a = (tl_sequences *)p;
@@ -424,8 +423,8 @@ static tally_status push_copy(tl_gpu_device *d, const tl_push *p, int64_t from, 
                       (size_t)((end - from) * p->plan->op->result_bytes));
 }
 
-/* A push of device memory. Without known nodes, a scan reads the elements twice, so that it does
- * not wait for the nodes of each piece. */
+/* Device memory. Without known nodes, a scan reads the elements twice, so that it does not wait for
+ * the nodes of each piece. */
 static tally_status push_here(tl_gpu_device *d, const tl_push *p, tl_counter *done, middle m)
 {
     const tl_counter *const known = p->verb == TL_SCAN ? p->scan->nodes_known : NULL;

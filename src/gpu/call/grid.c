@@ -5,7 +5,7 @@
  * it must (tally_use_stream in include/tally.h). */
 #include "gpu/work.h"
 #include "gpu/kernel/constants.h"
-#include "law/slabs.h"
+#include "law/counter.h"
 #include <assert.h>
 #include <stdlib.h>
 
@@ -46,24 +46,23 @@ static size_t nodes_bytes(const grid *g, int levels)
 static int64_t groups_of(int64_t cells) { return (cells + GRID_THREADS - 1) / GRID_THREADS; }
 
 /* Steps that the kernels read: `steps` of them from `byte` on in `data`; strides in elements. */
-static tl_arguments_steps_part steps_arguments(const tl_memory *data, int64_t byte,
-                                               int64_t cell_stride, int64_t step_stride,
-                                               int64_t steps)
+static tl_arguments_steps steps_arguments(const tl_memory *data, int64_t byte, int64_t cell_stride,
+                                          int64_t step_stride, int64_t steps)
 {
-    return TL_ARGUMENTS(steps_part, .steps_data = tl_handle_of(data), .steps_byte = byte,
+    return TL_ARGUMENTS(steps, .steps_data = tl_handle_of(data), .steps_byte = byte,
                         .cell_stride = cell_stride, .step_stride = step_stride, .steps = steps);
 }
 
-static tl_arguments_grid_part grid_arguments(const grid *g, int64_t first, int64_t end)
+static tl_arguments_grid grid_arguments(const grid *g, int64_t first, int64_t end)
 {
-    return TL_ARGUMENTS(grid_part, .kept = g->kept.memory.handle,
+    return TL_ARGUMENTS(grid, .kept = g->kept.memory.handle,
                         .nodes = g->levels ? g->nodes.memory.handle : NULL, .pitch = g->pitch,
                         .first_cell = first, .cells = end, .parameter = g->plan.par.value);
 }
 
 /* Launches grid_push for steps at `count`, ... of the stream. */
-static tally_status push_steps(const tl_launch *l, const tl_arguments_grid_part *to,
-                               const tl_arguments_steps_part *steps, int64_t count)
+static tally_status push_steps(const tl_launch *l, const tl_arguments_grid *to,
+                               const tl_arguments_steps *steps, int64_t count)
 {
     const int64_t cells = to->cells;
     /* steps that are only kept, of contiguous cells: a thread copies several bundles */
@@ -75,8 +74,6 @@ static tally_status push_steps(const tl_launch *l, const tl_arguments_grid_part 
     return TL_GO(l, grid_push, groups_of(threads), .grid = *to, .steps = *steps, .count = count,
                  .states = NULL, .level = -1, .merges = 0);
 }
-
-/* ---- memory ---- */
 
 /* Provides memory for the nodes of n steps. */
 static tally_status grow(const tl_launch *l, grid *g, int64_t n)
@@ -93,8 +90,8 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
     tl_memory more = {0};
     tally_status status = tl_gpu_take(d, nodes_bytes(g, levels), &more);
     if (!status && old) { /* copied as one row of elements */
-        const tl_arguments_steps_part all = steps_arguments(&g->nodes.memory, 0, 1, 0, 1);
-        tl_arguments_grid_part to =
+        const tl_arguments_steps all = steps_arguments(&g->nodes.memory, 0, 1, 0, 1);
+        tl_arguments_grid to =
             grid_arguments(g, 0, (int64_t)(old / (size_t)g->plan.op->elem_bytes));
         to.kept = more.handle, to.nodes = NULL;
         status = push_steps(l, &to, &all, 0);
@@ -116,8 +113,8 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
 
 static const char NO_CAPTURE[] = "streams of many sequences change with each push: push before it";
 
-/* Enters the device, finds the program, and moves the grid back to device memory. After a failure,
- * `leave` must not be called. */
+/* Enters the device, finds the program, and moves the grid back to device memory. A failure needs
+ * no `leave`. */
 static tally_status enter(grid *g, tally *ctx, tl_launch *l)
 {
     if (g->lost)
@@ -164,14 +161,14 @@ static tally_status by_lanes(const tl_launch *l, const grid *g, const tl_batch *
 {
     assert(g->count <= at && at <= end);
     const int64_t from = b->x.byte + (at - g->count) * b->stride * g->plan.op->elem_bytes;
-    const tl_arguments_steps_part steps =
+    const tl_arguments_steps steps =
         steps_arguments(&b->x.memory, from, b->row_stride, b->stride, end - at);
-    const tl_arguments_grid_part to = grid_arguments(g, 0, g->width);
+    const tl_arguments_grid to = grid_arguments(g, 0, g->width);
     return at == end ? TALLY_OK : push_steps(l, &to, &steps, at);
 }
 
-/* Pushes whole multiples of 2^LONG_LOG steps node by node; the whole device folds each node
- * (reduce.c). Uses lanes if memory does not suffice. in: on the device, from g->count on. */
+/* Whole multiples of 2^LONG_LOG steps, node by node, each folded by the whole device (reduce.c). By
+ * lanes if memory does not suffice. in: on the device, from g->count on. */
 static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *b,
                              const tally_view *in, int64_t at, int64_t end)
 {
@@ -341,8 +338,6 @@ static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const t
     if (!status) g->count = slab->end;
     return status;
 }
-
-/* ---- open and close ---- */
 
 static void close_grid(tl_grid *base)
 {

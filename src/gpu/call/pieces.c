@@ -13,8 +13,6 @@ enum {
     STEP_LEAST = 256 /* min elements of each column in a piece */
 };
 
-/* ---- whether a call is done in pieces ---- */
-
 static int64_t host_bytes(tl_gpu_device *d, const tally_view *v, int64_t bytes)
 {
     int64_t low, high;
@@ -32,7 +30,6 @@ static int64_t out_host_bytes(tl_gpu_device *d, const tl_call *call)
     return host_bytes(d, call->out, call->plan->op->result_bytes);
 }
 
-/* True if the call is to be done in pieces. */
 static int is_wanted(tl_gpu_device *d, const tl_call *call)
 {
     int64_t a, b, c, e, least = d->base.least_bytes;
@@ -42,8 +39,8 @@ static int is_wanted(tl_gpu_device *d, const tl_call *call)
     return in_host_bytes(d, call) >= least || out_host_bytes(d, call) >= least;
 }
 
-/* True if the call can be done in pieces. The processors join the pieces of a sequence, so the
- * functions of a user's operator must be compiled for them. */
+/* The processors join the pieces of a sequence, so the functions of a user's operator must be
+ * compiled for them. */
 static int is_possible(tl_gpu_device *d, const tl_call *call)
 {
     tl_plan host;
@@ -51,8 +48,6 @@ static int is_possible(tl_gpu_device *d, const tl_call *call)
     return call->verb == TL_WINDOW || !p->op->user ||
            !tl_gpu_plan(&d->base, d->ctx, p->op, p->par, TL_FOR_PROCESSORS, &host);
 }
-
-/* ---- a call ---- */
 
 typedef struct {
     tl_pipe pipe;
@@ -94,7 +89,7 @@ static int64_t group_end(const call *c, int64_t r)
     return r;
 }
 
-static int next_rows(tl_pipe *p, tl_part *part)
+static int next_rows(tl_pipe *p, tl_pipe_piece *part)
 {
     call *c = (call *)p;
     if (c->row >= c->stop) return 0;
@@ -106,7 +101,7 @@ static int next_rows(tl_pipe *p, tl_part *part)
     return 1;
 }
 
-static tally_status work_rows(tl_pipe *p, const tl_part *part, const tally_view *in,
+static tally_status work_rows(tl_pipe *p, const tl_pipe_piece *part, const tally_view *in,
                               const tally_view *out, int slot)
 {
     call *c = (call *)p;
@@ -207,10 +202,8 @@ static tally_status run_sequences(call *c, int64_t r, int64_t width)
     return status;
 }
 
-/* ---- the verbs ---- */
-
-/* Returns how many neighbouring sequences are cut together: as many as leave at least STEP_LEAST
- * elements of each in a piece. */
+/* How many neighbouring sequences are cut together: as many as leave STEP_LEAST elements of each in
+ * a piece. */
 static int64_t strip_width(const call *c, int64_t rows)
 {
     const tl_scalar *op = c->of->plan->op;

@@ -20,8 +20,7 @@
  *   along.c    sequences that do not fit, cut along; streams and fragments
  *   stage.c    pieces moved through the lanes, copies by the threads
  *   work.h     calls on views that fit */
-#ifndef TALLY_GPU_PIECES_H
-#define TALLY_GPU_PIECES_H
+#pragma once
 
 #include "gpu/work.h"
 #include "law/counter.h"
@@ -52,9 +51,9 @@ typedef struct tl_rect {
 
 /* One piece. out: the results that are kept; produced: the results that the kernels compute, which
  * are more for windows at an edge. */
-typedef struct tl_part {
+typedef struct tl_pipe_piece {
     tl_rect in, out, produced;
-} tl_part;
+} tl_pipe_piece;
 
 /* The input or the output of a pipeline. */
 typedef struct tl_side {
@@ -74,18 +73,18 @@ struct tl_pipe {
     tl_side in, out;
 
     /* Sets the next piece; returns 0 if there is none. */
-    int (*next)(tl_pipe *, tl_part *);
+    int (*next)(tl_pipe *, tl_pipe_piece *);
     /* Issues the kernels of a piece to TL_RUN. in, out: the piece on the device. slot: the piece's
      * number modulo TL_RING. */
-    tally_status (*work)(tl_pipe *, const tl_part *, const tally_view *in, const tally_view *out,
-                         int slot);
+    tally_status (*work)(tl_pipe *, const tl_pipe_piece *, const tally_view *in,
+                         const tally_view *out, int slot);
     int wrote; /* results have been written to the caller's host memory */
 };
 
 /* ---- stage.c ---- */
 
-/* Initializes the two sides of a pipeline, and finds out where their memory is. in_bytes,
- * out_bytes: of an element and of a result. */
+/* The two sides of a pipeline, and where their memory is. in_bytes, out_bytes: of an element and of
+ * a result. */
 void tl_pipe_open(tl_pipe *p, tl_gpu_device *d, const tally_view *in, int64_t in_bytes,
                   const tally_view *out, int64_t out_bytes);
 
@@ -154,5 +153,3 @@ tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, const tally_vi
 /* Computes the windows of in's sequences. */
 tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_view *in,
                                  const tally_view *out);
-
-#endif

@@ -25,7 +25,7 @@ typedef struct {
     measured m;
     tl_array data, offsets;
     tl_memory ids;
-    tl_arguments_speculative_part speculative;
+    tl_arguments_speculative speculative;
     /* the kernel that was launched speculatively; done: it has computed all results */
     enum { NO_KERNEL, SHORT_KERNEL, WARP_KERNEL } speculative_kernel;
     int done;
@@ -92,8 +92,8 @@ static tally_status end_measure(tl_gpu_device *d, segments *s, tally_status stat
 
 /* ---- the speculative launch ---- */
 
-/* Returns the largest last offset for which the results of c and the elements certainly do not
- * overlap, or are the same memory. */
+/* The largest last offset for which results and elements certainly do not overlap, or are the same
+ * memory. */
 static int64_t offsets_most(const tl_call *c)
 {
     const int64_t bytes = c->plan->op->elem_bytes, each = c->plan->op->result_bytes,
@@ -105,8 +105,8 @@ static int64_t offsets_most(const tl_call *c)
     return apart < (uintptr_t)limit ? (int64_t)apart : limit;
 }
 
-/* True if kernels for c may be launched before the offsets are checked: reductions, and scans
- * without an initial value, of dense elements, whose results are memory of this device. */
+/* Reductions, and scans without an initial value, of dense elements, whose results are memory of
+ * this device. */
 static int may_speculate(tl_gpu_device *d, const tl_call *c, tl_array *y)
 {
     const int scan = c->verb == TL_SCAN;
@@ -116,9 +116,8 @@ static int may_speculate(tl_gpu_device *d, const tl_call *c, tl_array *y)
 }
 
 /* Launches, between begin_measure and end_measure, the kernel that the segments need if they are
- * like those of the last call. So the host's wait overlaps with this kernel. If the prediction is
- * wrong, the kernel does nothing. The output of `measure` cannot be kept for the next call, because
- * the caller may change the offsets. */
+ * like those of the last call, so that the host's wait overlaps with it. If not, the kernel does
+ * nothing. The output of `measure` cannot be kept, because the caller may change the offsets. */
 static tally_status launch_speculatively(tl_gpu_device *d, const tl_call *c, segments *s)
 {
     const tl_scalar *const op = c->plan->op;
@@ -134,7 +133,7 @@ static tally_status launch_speculatively(tl_gpu_device *d, const tl_call *c, seg
     tl_made_arguments made;
     b.x = s->data;
     b.offsets = s->offsets.memory;
-    s->speculative = (tl_arguments_speculative_part){
+    s->speculative = (tl_arguments_speculative){
         .measured = d->slot->measured.memory.handle,
         .slot = d->slot->measured_slot,
         .most = offsets_most(c),
@@ -162,8 +161,6 @@ static int has_succeeded(const segments *s)
     return s->speculative_kernel && !s->m.count[BAD] && s->m.count[DIFFERENT] &&
            s->ends[1] <= s->speculative.most && walks == (s->speculative_kernel == WARP_KERNEL);
 }
-
-/* ---- the batch ---- */
 
 /* Computes the table b->first for the long segments that b->ids lists. */
 static tally_status compute_firsts(tl_gpu_device *d, tl_batch *b)
@@ -230,11 +227,9 @@ static tally_status open_segments(tl_gpu_device *d, const tl_call *c, segments *
     return status || !b->long_count ? status : compute_firsts(d, b);
 }
 
-/* ---- the call ---- */
-
 /* Measures `in`, and launches a kernel speculatively. *done is 0 if the host must do the call: its
- * data or offsets are not in device memory, or the offsets are bad (the host's checks then say
- * where), or the offsets lie inside another memory object of OpenCL. */
+ * data or offsets are not in device memory, or lie inside another memory object of OpenCL, or the
+ * offsets are bad (the host's checks then say where). */
 static tally_status examine(tl_gpu_device *d, const tl_call *c, segments *s, int *done)
 {
     const tally_view *const in = c->in;

@@ -38,7 +38,6 @@ void tl_pipe_open(tl_pipe *p, tl_gpu_device *d, const tally_view *in, int64_t in
     open_side(d, &p->out, out, out_bytes);
 }
 
-/* Elements of a rectangle. */
 static int64_t side_count(const tl_side *s, const tl_rect *r)
 {
     const int64_t *o = s->view.offsets;
@@ -78,8 +77,8 @@ static tally_view device_view(const tl_side *s, const tl_rect *r, int slot)
     return v;
 }
 
-/* ---- copies between the caller's memory and page-locked blocks, by the processors' threads.
- * Elements that are not dense are packed, so only elements cross the bus ---- */
+/* ---- copies between the caller's memory and page-locked blocks, by threads; packed, so only
+ * elements cross the bus ---- */
 
 enum { COPY_PARALLEL = 128 << 10 }; /* min bytes to use several threads */
 
@@ -93,8 +92,8 @@ typedef struct {
     enum { TO_BLOCK, FROM_BLOCK } way;
 } haul;
 
-/* memcpy to memory that is not read soon. Streaming stores bypass the caches, so the lines need not
- * be read before they are written. */
+/* memcpy to memory that is not read soon: streaming stores need not read the lines before they
+ * write them. */
 static void copy_past(char *to, const char *from, int64_t bytes)
 {
 #ifdef __SSE2__
@@ -112,7 +111,6 @@ static void copy_past(char *to, const char *from, int64_t bytes)
     memcpy(to, from, (size_t)bytes);
 }
 
-/* Copies elements e0 to e1 - 1 of h. */
 static void carry_share(const haul *h, int64_t e0, int64_t e1)
 {
     const tl_side *s = h->side;
@@ -165,8 +163,6 @@ static void carry(int threads, const haul *in, const haul *out)
     carry_work all = {in, out, bytes_of(in) + bytes_of(out) < COPY_PARALLEL ? 1 : threads};
     tl_for(all.parts, 2 * all.parts, carry_part, &all);
 }
-
-/* ---- memory ---- */
 
 tally_status tl_stage_reserve(tl_gpu_device *d, tl_memory *m, size_t bytes)
 {
@@ -244,7 +240,7 @@ typedef struct {
     int64_t steps, blocks;
     int64_t pieces; /* number of pieces, once it is known */
     int64_t loads;  /* parts that have come in */
-    tl_part part[PARTS];
+    tl_pipe_piece part[PARTS];
     int threads;
 } run;
 
@@ -277,7 +273,7 @@ static tally_status transfer(const run *r, int lane, const tl_memory *buffer, in
 
 /* Offset of the kept results among those that the kernels compute, in elements of the copy on the
  * device. */
-static int64_t kept_from(const tl_side *s, const tl_part *part)
+static int64_t kept_from(const tl_side *s, const tl_pipe_piece *part)
 {
     return (part->out.i0 - part->produced.i0) * (s->across ? part->out.r1 - part->out.r0 : 1);
 }
@@ -287,7 +283,7 @@ static tally_status issue_results(run *r, int64_t q)
 {
     const tl_side *s = &r->pipe->out;
     int64_t j = q / r->steps, k = q % r->steps, block = q % r->blocks;
-    const tl_part *part = &r->part[j % PARTS];
+    const tl_pipe_piece *part = &r->part[j % PARTS];
     tl_memory *to = &r->d->stage[TL_STAGES + block];
     haul h = part_of(r, s, &part->out, k, to);
 
@@ -348,7 +344,7 @@ static tally_status step(run *r, int64_t j, int64_t k)
 static tally_status issue(run *r, int64_t j)
 {
     tl_pipe *p = r->pipe;
-    const tl_part *part = &r->part[j % PARTS];
+    const tl_pipe_piece *part = &r->part[j % PARTS];
     int slot = (int)(j % TL_RING);
     tally_status status = TALLY_OK;
 

@@ -171,8 +171,6 @@ static int start(tl_beside *b)
     return !failed;
 }
 
-/* ---- the end of the thread ---- */
-
 static void stop(tl_beside *b)
 {
     pthread_mutex_lock(&b->lock);

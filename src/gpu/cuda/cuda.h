@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the files of CUDA devices share: the opened device, and declarations with the names and
  * values of NVIDIA's headers, so that no headers are needed to build. */
-#ifndef TALLY_CUDA_H
-#define TALLY_CUDA_H
+#pragma once
 
 #include "gpu/gpu.h"
 #include <stdatomic.h>
@@ -150,8 +149,8 @@ int tl_better_accepts(const tl_beside *beside);
 /* Requests the best code of a text, which is copied. Returns NULL if that is not possible. */
 tl_better *tl_better_ask(tl_beside **beside, const tl_cuda_text *text);
 
-/* Returns 0 if the code is not ready. Else returns 1 and frees *better; *code belongs to the caller
- * and is stored on disk, or is NULL if the compiler failed. */
+/* 0 if the code is not ready. Else 1, and *better is freed; *code belongs to the caller and is
+ * stored on disk, or is NULL if the compiler failed. */
 int tl_better_take(tl_better **better, void **code);
 
 /* Cancels a request; code that is ready goes to disk. Does not wait. */
@@ -162,8 +161,8 @@ void tl_beside_end(tl_beside **beside);
 
 /* ---- nvrtc.c ---- */
 
-/* NVRTC, NVIDIA's compiler library, opened at run time. It compiles what is neither embedded nor on
- * disk; cmake/kernels.c compiles with it what is embedded. Both use the same options. */
+/* NVRTC, NVIDIA's compiler library, opened at run time, for what is neither embedded nor on disk;
+ * cmake/kernels.c compiles with it what is embedded, with the same options. */
 
 /* The options that the law needs, as one string for keys. */
 extern const char tl_nvrtc_options[];
@@ -183,9 +182,9 @@ int tl_nvrtc_version(void);
 int tl_nvrtc_knows(int capability);
 
 /* A text to compile. arch: "sm_90" makes machine code, "compute_90" PTX. The others may be NULL.
- * wish: an option that is dropped if this NVRTC does not know it. more: another option. stop: when
- * it becomes nonzero, the compiler gives up soon (version 13.0; older ones finish). log: set to the
- * compiler's messages, which the caller frees. */
+ * wish: an option that is dropped if this NVRTC does not know it. more: another option. stop: once
+ * nonzero, the compiler gives up (version 13.0; older ones finish). log: its messages, which the
+ * caller frees. */
 typedef struct tl_nvrtc_job {
     const char *text, *arch, *wish, *more;
     const atomic_int *stop;
@@ -195,15 +194,11 @@ typedef struct tl_nvrtc_job {
 /* Compiles a text to code, which the caller frees. Opens NVRTC. Thread-safe. */
 tally_status tl_nvrtc_compile(tally *ctx, const tl_nvrtc_job *job, void **code, size_t *bytes);
 
-/* Compiled CUDA programs in the library (TALLY_CUDA_KERNELS), found by their text:
- *
- *   head     "tally-k1", number of entries (u64)
- *   entries  key (2 x u64), offset and bytes of the code (2 x u64); ascending keys
- *   code     a fatbinary each, with code for every requested architecture and PTX for later ones
- *
- * cmake/kernels.c writes the archive, embedded.c includes it. A key is a hash of the assembled text
- * and the compiler's options. So a text that has changed since (an old archive, TALLY_KERNELS) is
- * not found, and is compiled. */
+/* Compiled CUDA programs in the library (TALLY_CUDA_KERNELS), found by their text: head "tally-k1",
+ * number of entries (u64); entries: key (2 x u64), offset and bytes of the code (2 x u64), by
+ * ascending keys; code: a fatbinary each, for every requested architecture, and PTX for later ones.
+ * cmake/kernels.c writes the archive, embedded.c includes it. A key is a hash of text and options,
+ * so a text that has changed (an old archive, TALLY_KERNELS) is not found, and is compiled. */
 
 /* The key of a CUDA program. */
 tl_key tl_archive_key(const char *text, size_t length);
@@ -225,5 +220,3 @@ const void *tl_archive_find(const void *archive, tl_key key, size_t *bytes);
 
 /* The archive in this library; it may be empty. */
 extern const unsigned char tl_embedded[];
-
-#endif

@@ -22,7 +22,7 @@ typedef double f64;
     extern "C" __global__ void __launch_bounds__(threads, blocks) name
 
 /* Builds only one kernel: gpu/program.c defines TL_PICK_name as `0, 1` for it. The others become
- * functions that nothing calls, so they cost only their parsing. */
+ * functions that nothing calls, which cost only their parsing. */
 #ifdef TL_ONE_KERNEL
 #define KERNEL_0(name, threads)                static __device__ void name
 #define KERNEL_BLOCKS_0(name, threads, blocks) static __device__ void name

@@ -26,8 +26,6 @@ struct tl_program {
         CUfunction function;
         int local_bytes; /* max bytes of local memory that has been set */
 
-        /* blocks that are resident at the same time, without dynamic local memory; 0: not known
-         * yet */
         int resident;
     } kernels[TL_KERNELS_MOST];
 };
@@ -97,8 +95,6 @@ tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t len
     return status;
 }
 
-/* ---- better code ---- */
-
 /* Takes the program's kernels from other code, if it has all of them. */
 static void replace(tl_program *p, const void *code)
 {
@@ -151,8 +147,6 @@ void tl_cuda_improve(tl_gpu *gpu, tl_program *p, const char *text, size_t length
     /* better code is loaded, or there is no NVRTC, thread or memory */
     if (!p->better) p->launches = -1;
 }
-
-/* ---- launches ---- */
 
 tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
                             const tl_kernel_start *start)

@@ -249,7 +249,7 @@ fn elem load_element(GLOBAL const u8 *p)
 }
 
 /* Four elements of any sequence, one load each. x: its element 0; step: its stride in bytes.
- * Indices from `limit` on repeat the last element. */
+ * Indices from `limit` on repeat the last. */
 far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
 {
     quad q;
@@ -260,8 +260,8 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
     return q;
 }
 
-/* Loads the first `all` of the `left` elements of a sequence that lie `step` bytes apart. If left <
- * all, the last element is repeated. */
+/* The first `all` of the `left` elements of a sequence, `step` bytes apart; the last is repeated if
+ * there are too few. */
 fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left)
 {
     /* The step is a multiple of TL_SIZE, so all elements are aligned or none. */
@@ -275,9 +275,9 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
 
 /* ---- items of a chunk: elements, or states that are nodes of the level below ---- */
 
-/* Loads a lane's items of rows_ rows: item k of row r has index at + r * 128 + lane * 4 + k in the
- * sequence that starts at `start`. Indices from `limit` on repeat the last item; limit 0 gives
- * `none`. There is one test for the whole chunk, so that its loads overlap. */
+/* A lane's items of rows_ rows: item k of row r has index at + r * 128 + lane * 4 + k in the
+ * sequence that starts at `start`. From `limit` on the last item is repeated; limit 0 gives `none`.
+ * One test for the whole chunk, so that its loads overlap. */
 #define LOAD_ROWS(name, item, rows_, fast_load, slow_load, none) \
     fn void name(item e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit) \
     { \
@@ -331,7 +331,7 @@ fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
 #define STATES_OF(b) ((GLOBAL const state *)(b).x + start)
 #if !TL_IN_PLACE
 /* A row that is not full or not aligned. It tests for contiguous elements here, because a call of
- * gather for each lane would wait for the loads before it. */
+ * gather for each lane would wait for the loads before. */
 seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
 {
     if (b.stride == 1 && i + QUAD <= limit && can_load_e(b, start + i))
@@ -436,8 +436,8 @@ typedef struct ALIGNED(16) {
     result a, b;
 } result_pair;
 
-/* Stores four results w of each lane in whole sectors: a pair of lanes stores first the even lane's
- * results, then the odd lane's. even, odd: their places, aligned to 16 bytes. */
+/* Four results w of each lane in whole sectors: a pair of lanes stores first the even lane's, then
+ * the odd lane's. even, odd: their places, aligned to 16 bytes. */
 fn void store_pair(GLOBAL u8 *even, GLOBAL u8 *odd, const result *w)
 {
     const int right = lane_index() & 1;

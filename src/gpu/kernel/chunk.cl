@@ -8,9 +8,9 @@
 enum { N(ROW) = LANES * LANE_ITEMS, N(CHUNK) = ROWS * LANES * LANE_ITEMS };
 
 /* Folds across lanes. Before: v[r] is the lane's node of row r. After: v[0] is the node of one full
- * row; the row's number is the low LOG_ROWS bits of the lane, in reverse order. This is a
- * transposing butterfly: at step s, the lane whose bit s is 0 keeps row j and sends row j + m; its
- * partner does the reverse. So ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 * ROWS. */
+ * row, whose number is the low LOG_ROWS bits of the lane, in reverse order. A transposing
+ * butterfly: at step s, the lane whose bit s is 0 keeps row j and sends row j + m; its partner does
+ * the reverse. So ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 * ROWS. */
 fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -93,9 +93,8 @@ fn maybe N(row_start)(maybe row, amount before, amount n, const state *left)
     return row;
 }
 
-/* Makes the next row's prefix. Called with r = 0, 1, 2, ...; node: the node of row r, of n
- * elements. Then rows[r + 1] is the prefix S at row r + 1. rows[0] is given, and has `before`
- * elements. */
+/* The next row's prefix. r = 0, 1, 2, ...; node: of row r, of n elements. Then rows[r + 1] is the
+ * prefix S at row r + 1. rows[0] is given, and has `before` elements. */
 fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before, amount n)
 {
     UNROLL for (int k = 0; k < LOG_ROWS; k++)

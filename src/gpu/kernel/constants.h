@@ -256,11 +256,11 @@ enum { RING_LEVELS = 16 };
     (RING_NEXT(k, top, low) > RING_FOLD(k, fold, low) ? RING_NEXT(k, top, low) \
                                                       : RING_FOLD(k, fold, low))
 
-/* What a launch of tiles computes. PART_RESULTS: results. PART_LEVEL: one level of longer windows,
- * which is stored in `states`. PART_LAST_BITS: the last bits of longer windows, which are folded
- * onto `states`, and then results. PART_RESULTS_ALONE: the results of longer windows that have none
+/* What a launch of tiles computes. FOLD_RESULTS: results. FOLD_LEVEL: one level of longer windows,
+ * which is stored in `states`. FOLD_LAST_BITS: the last bits of longer windows, which are folded
+ * onto `states`, and then results. FOLD_RESULTS_ALONE: the results of longer windows that have none
  * of these bits. Folds of rows of nodes (window/rows.cl) are always stored in `states`. */
-enum { PART_RESULTS, PART_LEVEL, PART_LAST_BITS, PART_RESULTS_ALONE };
+enum { FOLD_RESULTS, FOLD_LEVEL, FOLD_LAST_BITS, FOLD_RESULTS_ALONE };
 
 /* Windows that the edge of a sequence cuts off. EDGES_TOO: this launch computes them. EDGES_APART:
  * another launch computes them, with the schedule `cut`. */

@@ -25,8 +25,6 @@ typedef struct {
     field f; \
     f.kept = kept, f.nodes = nodes, f.pitch = pitch, f.p.value = parameter, f.p.origin = 0
 
-/* ---- nodes ---- */
-
 fn state node_at(field f, int level, i64 c)
 {
     state v;
@@ -67,8 +65,6 @@ fn int trailing_ones(i64 k)
     return ones;
 }
 
-/* ---- pushes ---- */
-
 /* Steps in memory: strides in bytes. */
 typedef struct {
     GLOBAL const u8 *x; /* step 0 of cell 0 */
@@ -107,8 +103,8 @@ fn void keep_steps(field f, step_list s, i64 cells)
     }
 }
 
-/* Returns the node of the block of steps that begins at step `at` of the stream, at x. Its first
- * `have` steps are in `own`, a column of kept steps. */
+/* The node of the block of steps from step `at` of the stream, at x; its first `have` steps are in
+ * `own`, a column of kept steps. */
 fn state fold_block(field f, step_list s, GLOBAL const u8 *own, int have, GLOBAL const u8 *x,
                     i64 at)
 {
@@ -168,11 +164,8 @@ KERNEL_OF(grid_push)
     }
 }
 
-/* ---- results ---- */
-
-/* Writes S(total) as results, or (STATES) one node of it, packed. blocks: bit k is set if there is
- * a node of level k. rows: kept steps from first_row on; `first`: number of the first of them among
- * all steps. */
+/* S(total) as results, or (STATES) one node of it, packed. blocks: bit k: there is a node of level
+ * k. rows: kept steps from first_row on; `first`: number of the first among all steps. */
 KERNEL_OF(grid_result)
 {
     RESULTS_OF_PARAMETERS;

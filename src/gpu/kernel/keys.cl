@@ -82,8 +82,8 @@ fn u32 is_head(key_line l, i64 place)
                        l.infinite);
 }
 
-/* Computes the head bits of a tile that begins at place `first`. Each unit of `each` places gives a
- * byte of `to`. */
+/* The head bits of a tile from place `first` on. Each unit of `each` places gives a byte of `to`.
+ * */
 fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
 {
     for (int u = thread_index(); u < KEYS_TILE / each; u += KEYS_THREADS) {
@@ -252,8 +252,7 @@ KERNEL_OF(runs_places)
 
 /* ---- take ---- */
 
-/* For each part of `each` indices of order: finds the first one that is not below `length`; `count`
- * if there is none. */
+/* For each part of `each` indices of order: the first that is not below `length`, or `count`. */
 KERNEL_OF(take_check)
 {
     SHARED i64 scratch[KEYS_THREADS];
@@ -270,8 +269,8 @@ KERNEL_OF(take_check)
     }
 }
 
-/* reported: the distance from the first bad index to the end (0: there is none, and only then
- * elements are copied), and that index. */
+/* reported: the distance from the first bad index to the end (0: there is none; only then elements
+ * are copied), and that index. */
 KERNEL_OF(take)
 {
     SHARED i64 scratch[KEYS_THREADS];

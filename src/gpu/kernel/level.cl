@@ -26,8 +26,8 @@ fn state node_of_chunk(batch b, i64 from, i64 at, LOCAL state *box)
 #endif
 }
 
-/* Level 1: a warp computes the node of one chunk at a time. Of segments it takes neighbouring
- * ones and searches once: each has a chunk. */
+/* Level 1: a warp computes the node of one chunk at a time. Of segments it takes neighbouring ones
+ * and searches once. */
 fn void chunk_nodes(batch b, GLOBAL state *to, i64 jobs, LOCAL state *box)
 {
 #if SEGMENTS

@@ -101,7 +101,7 @@ typedef struct {
 #endif
 #endif
 
-#ifdef TL_MARKED /* only the mark is skipped: all bits set but the sign (context/inputs.h) */
+#ifdef TL_MARKED /* only the mark is skipped: all bits set but the sign (context/device.h) */
 #define is_present(x, p) (elem_bits(x) != ~(u64)0 >> (65 - 8 * TL_SIZE))
 #else
 #define is_present(x, p) is_number(x)
@@ -173,9 +173,9 @@ fn real root(real x) { return sqrt_f64(x); }
 /* x / n, correctly rounded. If all results of a launch have the same n (SAME_LENGTH), 1 / n is
  * computed once, and a product and two fused multiply-adds give the quotient (Brisebarre, Muller
  * and Raina, "Accelerating Correctly Rounded Floating-Point Division When the Divisor Is Known in
- * Advance", IEEE Transactions on Computers 53, 2004, algorithm 1). That needs steps without
- * underflow: 1 <= n <= BOUND and |quotient| >= 1 / BOUND. Otherwise, and for 0 and NaN, x is
- * divided by n. It was no faster for f32 in short windows. */
+ * Advance", IEEE Transactions on Computers 53, 2004, algorithm 1). No step may underflow: 1 <= n <=
+ * BOUND and |quotient| >= 1 / BOUND. Else, and for 0 and NaN, x is divided by n. No faster for f32
+ * in short windows. */
 #if defined(FUSES) && SAME_LENGTH && \
     (TL_REAL_FLOAT == 8 || (TL_REAL_FLOAT == 4 && defined(TL_LONG)))
 #if TL_REAL_FLOAT == 4

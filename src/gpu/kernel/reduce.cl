@@ -45,8 +45,8 @@ typedef struct {
     LOCAL state *parts, *box; /* parts: [2][TILE_WARPS] */
 } tiling;
 
-/* Folds the nodes of the tile's chunks and publishes the node of tile t. mine: the node of this
- * warp's chunk number `lane`, of n elements. */
+/* Publishes the node of tile t. mine: the node of this warp's chunk number `lane`, of n elements.
+ * */
 fn void publish_tile(state mine, i64 t, int turn, tiling d, i64 n)
 {
     const int lane = lane_index();
@@ -62,8 +62,8 @@ fn void publish_tile(state mine, i64 t, int turn, tiling d, i64 n)
 }
 
 #if WIDE
-/* Chunks of 4 KiB, for elements of one or two bytes and for states of more than 8 bytes. A lane
- * takes ROW_PACKS packs of each of ROWS_W rows. So as many bytes are in flight as for elements of 4
+/* Chunks of 4 KiB, for elements of one or two bytes and for states above 8 bytes. A lane takes
+ * ROW_PACKS packs of each of ROWS_W rows, so as many bytes are in flight as for elements of 4
  * bytes, and large states need fewer exchanges. */
 enum { PACKS_W = ROWS_W * ROW_PACKS, ITEMS_W = ROW_PACKS * PACK };
 
@@ -82,7 +82,7 @@ fn state fold_packs(const bundle *e, i64 i, par p)
     return stack[0];
 }
 
-/* fold_tiles (below) for these chunks; d.each counts chunks of 4 KiB. With MOMENTS (packs.cl) a
+/* fold_tiles (below) for these chunks; d.each counts chunks of 4 KiB. With MOMENTS (partials.cl) a
  * chunk's node follows from its sum and its sum of squares, which are exact in any order. */
 fn void fold_wide_tiles(batch b, tiling d)
 {
@@ -150,9 +150,8 @@ fn void fold_wide_tiles(batch b, tiling d)
 #define REDUCE_BLOCKS 1
 #endif
 
-/* Folds the block's tiles t = block index, block index + grid size, ... and publishes their nodes.
- * dense: full chunks can be loaded by quads; then the next chunk is prefetched before the exchanges
- * of this one. */
+/* Folds the block's tiles t = block index, block index + grid size, ... dense: full chunks can be
+ * loaded by quads; then the next one is prefetched before the exchanges of this one. */
 fn void fold_tiles(batch b, tiling d, int dense)
 {
     const int lane = lane_index();
@@ -300,9 +299,9 @@ KERNEL_OF(reduce_single)
 #if PARTIALS
 /* 24 warps with spans in flight. Without a limit the compiler takes up to 174 registers. */
 #define REDUCE_BLOCKS 3
-/* Returns the lane's partial result of its packs in the warp's spans. The spans begin at x; the
- * warp has spans k, k + (warps of the launch), ... A pack of the next span is loaded as soon as the
- * same pack of this span is folded. first: index of the first span's first element. */
+/* The lane's partial result of its packs in spans k, k + (warps of the launch), ... from x on. A
+ * pack of the next span is loaded as soon as the same pack of this span is folded. first: index of
+ * the first span's first element. */
 fn lane_partial fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
 {
     const i64 step = group_count() * WARPS_IN_GROUP;
@@ -363,8 +362,8 @@ fn state fold_others(state v, batch b, i64 me, i64 all, others r)
 }
 
 #if FINDS
-/* Finds the first element with v's key. v.i is the index of the first element of a span, which lies
- * `at` elements after x; the element is in that span. */
+/* The first element with v's key. v.i is the index of the first element of its span, which lies
+ * `at` elements after x. */
 fn state find(state v, GLOBAL const bundle *x, i64 at, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -397,8 +396,8 @@ fn state join_group(state v, LOCAL state *parts, LOCAL state *box)
     return join_lanes(parts[lane_index() & (WARPS_IN_GROUP - 1)], WARPS_IN_GROUP, box);
 }
 
-/* All warps share the spans of packs. All threads share the elements before the first aligned one
- * and after the last span, or all elements of a view that is not contiguous. */
+/* All warps share the spans. All threads share the elements before the first aligned one and after
+ * the last span, or all elements of a view that is not contiguous. */
 KERNEL_OF(reduce_single)
 {
     BATCH_OF_PARAMETERS;

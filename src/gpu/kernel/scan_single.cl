@@ -45,9 +45,9 @@ fn void publish(node_table d, int level, i64 s, i64 k, state v)
     if (lane_index() == 0) publish_state(d.words, at, v, *d.epoch);
 }
 
-/* Polls until the nodes to the left of tile k are published. After: for each level from 0 to `top`,
+/* Polls until the nodes to the left of tile k are published. After: for each level to `top`,
  * v[level] is the node whose number is the lane, in the lanes below the tile's digit of that level;
- * in the other lanes it is `own`. All nodes are polled together, because one access takes almost a
+ * in the others it is `own`. All are polled together, because one access takes almost a
  * microsecond; then only those that are missing, because polls delay the loads of elements. */
 fn void neighbours(node_table d, i64 s, i64 k, int top, state own, state *v)
 {
@@ -148,8 +148,8 @@ fn spot spot_of(task t, i64 job)
 
 fn int is_full(task t, spot p) { return (p.k + 1) << TILE_LOG <= t.b.n; }
 
-/* The look-back: computes S before a tile, and after it if the tile is full. own: the result of
- * publish_groups. A warp of its own does this, so that the poster never waits for it. */
+/* The look-back: S before a tile, and after it if the tile is full. own: the result of
+ * publish_groups. A warp of its own, so that the poster never waits for it. */
 fn void look_back(task t, spot p, state own, maybe *before, maybe *after, LOCAL state *box)
 {
     const i64 k = p.k, origin = t.b.p.origin;
@@ -251,10 +251,10 @@ fn chunk_scan chunk_of(task t, const LOCAL rings *r, int i, int warp, maybe *bef
     return c;
 }
 
-/* Loads the elements of a part of tile i + 3, scans tile i, then stores the loaded elements into
- * local memory in its place, and folds them. mine: before, the lane's nodes of tiles i, i + 1, i +
- * 2; after, of tiles i + 1, i + 2, i + 3. e: registers for the elements. The caller declares the
- * arrays, because the compiler spills less that way. */
+/* Loads the elements of a part of tile i + 3, scans tile i, stores the loaded elements in its
+ * place, and folds them. mine: before, the lane's nodes of tiles i, i + 1, i + 2; after, of i + 1,
+ * i + 2, i + 3. e: registers. The caller declares the arrays, because the compiler spills less that
+ * way. */
 fn void worker(task t, LOCAL rings *r, int i, state *mine, int warp, held e)
 {
     LOCAL state *const box = t.box;

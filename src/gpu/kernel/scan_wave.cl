@@ -42,7 +42,6 @@ typedef struct {
 
 fn amount tile_size(wave_tile t) { return (amount)SINGLE_ITEMS * t.count; }
 
-/* Index of the first element of a part. */
 fn i64 part_at(wave_tile t, int part) { return (t.k * t.count + part) * SINGLE_ITEMS; }
 
 /* Where the elements of a part are in local memory. */
@@ -100,7 +99,6 @@ fn maybe tile_start(wave_tile t, LOCAL const wave_memory *m, maybe first, int en
     return append_lanes(first, done + (group << RADIX_LOG) * n, tiles, n, digit + ends, box);
 }
 
-/* Scans the parts of a warp. */
 fn void scan_share(wave_tile t, LOCAL const wave_memory *m, results out, seeding seeds,
                    LOCAL state *box)
 {

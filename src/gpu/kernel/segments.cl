@@ -24,12 +24,11 @@ fn void report_last(GLOBAL u32 *from, GLOBAL u32 *reported)
 #endif
 
 /* Writes into the slot of `measured` (constants.h), which must be zero: the number of long segments
- * (`least` elements or more); whether any segment has a negative length or begins below zero;
- * whether lengths differ; whether any segment has BY_WARP_END elements or more; the nodes of each
- * level of the long segments. ids: the rows of the long segments, in any order (their nodes are
- * stored in that order; results do not depend on it). A thread takes MEASURE_EACH segments and
- * loads all their offsets at once. The last segments come first, so that the first ones are in the
- * cache for the next kernel. */
+ * (`least` elements or more); whether any has a negative length or begins below zero; whether
+ * lengths differ; whether any has BY_WARP_END elements or more; the nodes of each level of the long
+ * ones. ids: their rows, in any order (results do not depend on it). A thread takes MEASURE_EACH
+ * segments and loads all their offsets at once. The last segments come first, so that the first
+ * ones are in the cache for the next kernel. */
 KERNEL_OF(measure)
 {
     SHARED u32 part[MEASURED_WORDS], base;

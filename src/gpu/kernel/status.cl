@@ -12,9 +12,9 @@ typedef union {
 } pieces;
 
 /* The epoch of the last launch; the mark of this one is the next number. It is computed where it is
- * used (HERE), so that loads of elements need not wait for this one. Only warps that need it read
- * it, because all reads are of one address. One thread ends the epoch, after all blocks have begun
- * it and taken their last tickets. */
+ * used (HERE), so that loads of elements need not wait. Only warps that need it read it, because
+ * all reads are of one address. One thread ends the epoch, after all blocks have begun it and taken
+ * their last tickets. */
 fn u64 begin_epoch(GLOBAL const u64 *table)
 {
     u64 tickets;

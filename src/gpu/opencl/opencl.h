@@ -2,8 +2,7 @@
  * What the files of OpenCL devices share: the opened device, and the few declarations of OpenCL
  * that are needed, with the names and values of the Khronos headers, so that no headers are needed
  * to build. */
-#ifndef TALLY_OPENCL_H
-#define TALLY_OPENCL_H
+#pragma once
 
 #include "gpu/gpu.h"
 
@@ -117,9 +116,9 @@ typedef struct {
 
 extern tl_opencl_api tl_cl;
 
-/* Addresses that stand for a memory object. They are reserved from the operating system, so they
- * are unique, and they allow no access, so they cannot be used as host memory by mistake. An
- * address plus k bytes is the place k bytes further in the object. */
+/* Addresses that stand for a memory object: reserved from the operating system, so they are unique,
+ * without access, so they cannot be used as host memory by mistake. An address plus k bytes is the
+ * place k bytes further in the object. */
 typedef struct {
     char *begin;
     size_t bytes;
@@ -160,5 +159,3 @@ tally_status tl_cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t lengt
 void tl_cl_unload(tl_gpu *gpu, tl_program *program);
 tally_status tl_cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
                           const tl_kernel_start *start);
-
-#endif

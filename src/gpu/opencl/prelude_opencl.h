@@ -85,8 +85,8 @@ fn i64 group_count() { return (i64)get_num_groups(0); }
 
 /* OpenCL 1.2 has no sub-groups. A warp is a work-group of 32 work-items that exchange states
  * through local memory, so an exchange contains barriers. Compilers for processors (PoCL) duplicate
- * the code after a barrier in a branch, once per branch. So code with an exchange is never skipped,
- * even if its result is not needed. */
+ * the code after a barrier in a branch, so code with an exchange is never skipped, even if its
+ * result is not needed. */
 #define WARPS_IN_GROUP 1
 /* Local memory for exchanges. It is a parameter, not a local array of the kernel: PoCL 3.1 may
  * allocate such an array only once for the whole process, and then two concurrent groups gave wrong

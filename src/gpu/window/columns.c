@@ -160,15 +160,16 @@ static tally_status launch_tiles(const tl_window_call *c, const tiling *how, int
     const int64_t pitch = how->pitch;
     if (how->kind == DOWN) return tl_walk(c, -tl_window_before(c), tl_windows_of_each(c), edges);
 
-    const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, tl_windows_of_each(c), NULL};
+    const tl_window_fold all = {FOLD_RESULTS, -tl_window_before(c),  0,
+                                c->w,         tl_windows_of_each(c), NULL};
     const tl_rows rows = {.across = ((c->b->rows - 1) / pitch + 1) * pitch,
                           .pitch = how->kind == ITEMS ? pitch : 0};
     if (how->kind != TABLE) return tl_launch_rows(c, &rows, &all, edges);
 
     table t;
     table_of(c, pitch, &t);
-    const tl_part flat = {PART_RESULTS, -tl_window_before(&t.call), 0,
-                          t.call.w,     tl_windows_of(&t.call),     NULL};
+    const tl_window_fold flat = {FOLD_RESULTS, -tl_window_before(&t.call), 0,
+                                 t.call.w,     tl_windows_of(&t.call),     NULL};
     const tl_schedule s = tl_quads_table(&t.call, pitch);
     return tl_launch_tiles(&t.call, &s, &flat, edges);
 }

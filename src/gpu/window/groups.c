@@ -25,10 +25,9 @@ enum {
 };
 
 /* Results are computed in slabs: SLAB results level by level, which needs some twenty arrays of
- * that size; SLAB_BYTES of results by groups, which need two to four arrays; WALKS_BYTES by walks,
- * which need two. A slab has at least as many results as a window has elements. Smaller slabs,
- * which would stay in the cache, are slower: there are more launches, and the device idles at the
- * end of each. */
+ * that size; SLAB_BYTES of results by groups, two to four arrays; WALKS_BYTES by walks, two; at
+ * least as many results as a window has elements. Smaller slabs, in the cache, are slower: more
+ * launches, and the device idles at the end of each. */
 static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27, WALKS_BYTES = 1 << 28;
 
 static int64_t after(const tl_window_call *c) { return c->w - 1 - tl_window_before(c); }
@@ -82,7 +81,7 @@ int64_t tl_rows_local_bytes(const tl_window_call *c, int64_t w)
     return tl_levels_of(w << row_log(c), row_log(c)).arrays * c->state << c->t.wide_log;
 }
 
-tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const tl_part *p,
+tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const tl_window_fold *p,
                             int edges)
 {
     const int from = rows->pitch ? TABLE_LEVEL : row_log(c);
@@ -103,7 +102,7 @@ tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const 
         tl_gpu_program(c->d, c->b->plan->op, rows->pitch ? "window_table" : "window_long", &l);
     if (status) return status;
 
-    tl_arguments_tiles_part tiles = tl_tiles_arguments(c, c->b, &s, p, jobs, edges);
+    tl_arguments_tiles tiles = tl_tiles_arguments(c, c->b, &s, p, jobs, edges);
 
     if (rows->nodes) { /* the batch is not touched */
         tiles.batch.in_data = tiles.batch.in_offsets = tiles.results.out_data = NULL;
@@ -148,8 +147,8 @@ static int cut_levels(const tl_window_call *c, int columns, groups *k)
         k->first[k->last + 1] = k->first[k->last] + HIGH;
     assert(k->last < GROUPS_MOST);
 
-    /* the most local memory of a launch: PART_LEVEL of the lowest group; the bits of w in each
-     * group; PART_LEVEL of the groups above (`up`) */
+    /* the most local memory of a launch: FOLD_LEVEL of the lowest group; the bits of w in each
+     * group; FOLD_LEVEL of the groups above (`up`) */
     int64_t most = lowest_local_bytes(c, columns, (int64_t)1 << k->first[1]);
 
     for (int i = 0; i <= k->last; i++) {
@@ -166,7 +165,7 @@ static int cut_levels(const tl_window_call *c, int columns, groups *k)
 }
 
 /* A launch that reads elements: tiles of neighbouring items, or of columns. */
-static tally_status launch_elements(const tl_window_call *c, const groups *k, tl_part p)
+static tally_status launch_elements(const tl_window_call *c, const groups *k, tl_window_fold p)
 {
     const tl_rows elements = {.across = k->across};
     if (k->across > 1) return tl_launch_rows(c, &elements, &p, k->edges);
@@ -174,9 +173,9 @@ static tally_status launch_elements(const tl_window_call *c, const groups *k, tl
     return tl_launch_tiles(c, &s, &p, k->edges);
 }
 
-/* Computes the results of `count` windows that begin at element at, at + 1, ... y[i]: Y at level
- * first[i]; y[0]: the fold of the higher bits. Groups are made from the lowest up; then the bits of
- * w are folded from the highest group down, and the lowest group writes the results. */
+/* Results of `count` windows that begin at element at, at + 1, ... y[i]: Y at level first[i]; y[0]:
+ * the fold of the higher bits. Groups are made from the lowest up; then the bits of w are folded
+ * from the highest group down, and the lowest writes the results. */
 static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int64_t at,
                                    int64_t count)
 {
@@ -192,11 +191,12 @@ static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int
 
     if (!status)
         status = launch_elements(
-            c, k, (tl_part){PART_LEVEL, at, 0, (int64_t)1 << low, items[1] / k->across, &y[1]});
+            c, k,
+            (tl_window_fold){FOLD_LEVEL, at, 0, (int64_t)1 << low, items[1] / k->across, &y[1]});
 
     for (int i = 1; !status && i < last; i++) {
         const tl_rows rows = {&y[i], k->first[i], items[i], k->across};
-        const tl_part up = {PART_LEVEL, 0, 0, 1 << HIGH, items[i + 1], &y[i + 1]};
+        const tl_window_fold up = {FOLD_LEVEL, 0, 0, 1 << HIGH, items[i + 1], &y[i + 1]};
         status = tl_launch_rows(c, &rows, &up, EDGES_TOO);
     }
 
@@ -204,14 +204,14 @@ static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int
         const tl_rows rows = {&y[i], k->first[i], items[i], k->across};
         const int64_t width = bits_of(k, c->w, i),
                       above = i < last ? c->w >> k->first[i + 1] << HIGH : 0;
-        const tl_part bits = {
-            i < last ? PART_LAST_BITS : PART_LEVEL, 0, above, width, items[0], &y[0]};
+        const tl_window_fold bits = {
+            i < last ? FOLD_LAST_BITS : FOLD_LEVEL, 0, above, width, items[0], &y[0]};
         if (width) status = tl_launch_rows(c, &rows, &bits, EDGES_TOO);
     }
 
     const int64_t width = bits_of(k, c->w, 0), above = c->w - width;
-    const tl_part bits = {PART_LAST_BITS, at, above, width, count, &y[0]},
-                  none = {PART_RESULTS_ALONE, at, 0, 1, count, &y[0]};
+    const tl_window_fold bits = {FOLD_LAST_BITS, at, above, width, count, &y[0]},
+                         none = {FOLD_RESULTS_ALONE, at, 0, 1, count, &y[0]};
     if (!status) status = launch_elements(c, k, width ? bits : none);
     for (int i = 0; i <= last; i++) tl_gpu_give(c->d, &y[i]);
 
@@ -282,8 +282,8 @@ static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_res
     return one;
 }
 
-/* Computes a batch as a whole. Windows that are cut off and yet have a value are computed level by
- * level; in a batch of one sequence these are the first and the last ones. */
+/* A batch as a whole. Windows that are cut off and yet have a value go level by level; in one
+ * sequence they are the first and the last ones. */
 static tally_status compute(const tl_window_call *c)
 {
     const tl_geometry *g = c->g;

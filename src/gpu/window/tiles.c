@@ -5,6 +5,107 @@
 #include "gpu/kernel/constants.h"
 #include <assert.h>
 
+tl_levels tl_levels_of(int64_t w, int from)
+{
+    assert(w > 0 && from != 1);
+
+    /* the two buffers that levels alternate between */
+    int unkept[2] = {from == 0 && (!(w & 1) || w == 1), 0};
+    tl_levels l = {.top = tl_top_of(w), .kept = __builtin_popcountll((unsigned long long)w) - 1};
+    for (int k = from ? from : 2; k < l.top; k++)
+        if (!(w >> k & 1)) unkept[!(k & 1)] = 1;
+    l.arrays = l.kept + (unkept[1] ? 2 : unkept[0]);
+    if (!l.arrays) l.arrays = 1;
+    return l;
+}
+
+int64_t tl_windows_of(const tl_window_call *c)
+{
+    const int64_t count = c->b->elements - (c->g->valid ? c->w - 1 : 0);
+    return count > 0 ? count : 0;
+}
+
+int64_t tl_window_before(const tl_window_call *c) { return c->g->valid ? 0 : c->g->before; }
+
+tl_arguments_windows tl_window_arguments(const tl_geometry *g)
+{
+    return TL_ARGUMENTS(windows, .before = g->before, .after = g->after, .valid = g->valid,
+                        .least = g->least);
+}
+
+tl_arguments_tiles tl_tiles_arguments(const tl_window_call *c, const tl_batch *b,
+                                      const tl_schedule *s, const tl_window_fold *p, int64_t jobs,
+                                      int edges)
+{
+    assert(s->each > 0 && p->width >= 0 && p->shift + p->width <= c->w);
+    return TL_ARGUMENTS(tiles, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                        .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
+                        .count = p->count, .jobs = jobs, .each = s->each, .edges = edges,
+                        .top_level = s->levels.top, .kept_levels = s->levels.kept,
+                        .states = tl_handle_of(p->states), .what = p->what, .at = p->at,
+                        .shift = p->shift, .width = p->width, .pitch = s->pitch ? s->pitch : 1);
+}
+
+/* For segments: sets b->first to what the tiles of a launch need to know of borders; the caller
+ * frees it. */
+static tally_status find_tile_firsts(const tl_launch *l, tl_batch *b, const tl_window_fold *p,
+                                     int64_t each, int64_t jobs)
+{
+    b->first = (tl_memory){0};
+    if (!b->listed) return TALLY_OK;
+    tally_status status = tl_gpu_take(l->d, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
+    if (status) return status;
+    return TL_GO(l, tile_firsts, (jobs + WINDOW_THREADS - 1) / WINDOW_THREADS,
+                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .at = p->at, .each = each,
+                 .jobs = jobs, .first = b->first.handle);
+}
+
+int tl_is_aligned(const tl_window_call *c)
+{
+    const tl_scalar *op = c->b->plan->op;
+    const int64_t x = (int64_t)(c->b->x.memory.address & 63) + c->b->x.byte,
+                  y = (int64_t)(c->r->y.address & 63) + c->r->byte;
+    return !c->b->in_place && x % op->elem_bytes == 0 && y % op->result_bytes == 0;
+}
+
+int64_t tl_before_aligned(const tl_window_call *c, int64_t j, int64_t alignment)
+{
+    const int64_t bytes = c->b->plan->op->result_bytes,
+                  at = (int64_t)(c->r->y.address & 255) + c->r->byte + j * bytes;
+    const int one = c->b->rows == 1 && !c->b->listed && c->r->stride == 1;
+    return one && at % bytes == 0 ? (-at & (alignment - 1)) / bytes : 0;
+}
+
+tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, const tl_window_fold *p,
+                             int edges)
+{
+    const int64_t first = p->at + tl_window_before(c),
+                  quad = QUAD * (int64_t)c->b->plan->op->result_bytes,
+                  head = p->what == FOLD_RESULTS ? tl_before_aligned(c, first, quad) : 0;
+    if (head && p->count > s->each * c->d->gpu->processors) {
+        tl_window_fold some = *p, others = *p;
+        some.count = head, others.count -= head, others.at += head;
+        tally_status status = tl_launch_tiles(c, s, &some, edges);
+        return status ? status : tl_launch_tiles(c, s, &others, edges);
+    }
+
+    const int64_t jobs = (p->count + s->each - 1) / s->each;
+
+    assert(s->local_bytes > 0 && s->local_bytes <= c->d->gpu->local_bytes);
+    tl_launch l;
+    tl_batch b = *c->b;
+    if (!jobs) return TALLY_OK;
+    tally_status status = tl_batch_program(c->d, &b, s->shape, &l);
+    if (status) return status;
+    status = find_tile_firsts(&l, &b, p, s->each, jobs);
+    if (!status)
+        status = TL_GO(&l, window_tile, jobs, .tiles = tl_tiles_arguments(c, &b, s, p, jobs, edges),
+                       .local_bytes = s->local_bytes);
+
+    tl_gpu_give(c->d, &b.first);
+    return status;
+}
+
 static int64_t local_bytes_of(const tl_window_call *c) { return c->d->gpu->local_bytes; }
 
 /* ---- quads ---- */
@@ -59,8 +160,6 @@ tl_taken tl_quads_take(const tl_window_call *c)
     const int some = c->b->elements / FEW_TILES > c->b->rows << c->t.quads_log;
     return some && c->d->gpu->warps_in_group > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE;
 }
-
-/* ---- cut ---- */
 
 static tl_schedule cut(const tl_window_call *c)
 {
@@ -179,7 +278,8 @@ typedef struct {
     const tl_memory *nodes;
 } walk;
 
-static tally_status launch_walk(const tl_window_call *c, const walk *how, tl_part p, int edges)
+static tally_status launch_walk(const tl_window_call *c, const walk *how, tl_window_fold p,
+                                int edges)
 {
     enum { FEW = 4 }; /* min parts of a walker, unless it has one */
     /* clang-format off */
@@ -210,7 +310,7 @@ static tally_status launch_walk(const tl_window_call *c, const walk *how, tl_par
     tally_status status = tl_gpu_program(c->d, c->b->plan->op, shapes[how->kind][top], &l);
     if (status) return status;
 
-    tl_arguments_tiles_part tiles = tl_tiles_arguments(c, c->b, &s, &p, jobs, edges);
+    tl_arguments_tiles tiles = tl_tiles_arguments(c, c->b, &s, &p, jobs, edges);
     if (nodes) {
         tiles.batch.in_data = tl_handle_of(how->nodes), tiles.batch.in_byte = 0;
         tiles.batch.in_row_stride = 1, tiles.batch.in_stride = columns;
@@ -223,7 +323,7 @@ static tally_status launch_walk(const tl_window_call *c, const walk *how, tl_par
 tally_status tl_walk(const tl_window_call *c, int64_t at, int64_t count, int edges)
 {
     return launch_walk(c, &(walk){WALK_WHOLE, tl_top_of(c->w), 0, NULL},
-                       (tl_part){PART_RESULTS, at, 0, c->w, count, NULL}, edges);
+                       (tl_window_fold){FOLD_RESULTS, at, 0, c->w, count, NULL}, edges);
 }
 
 /* The level where the three walks of a long window meet. */
@@ -250,9 +350,10 @@ tally_status tl_three_walks(const tl_window_call *c, int64_t at, int64_t count)
     const walk walks[] = {{WALK_LEVEL, log, 0, NULL},
                           {WALK_NODES, tl_top_of(high), log, &y},
                           {WALK_LAST, log, 0, NULL}};
-    const tl_part parts[] = {{PART_LEVEL, at, 0, node, nodes, &y},
-                             {PART_LEVEL, 0, 0, high, count, &folds},
-                             {PART_LAST_BITS, at, high << log, c->w & (node - 1), count, &folds}};
+    const tl_window_fold parts[] = {
+        {FOLD_LEVEL, at, 0, node, nodes, &y},
+        {FOLD_LEVEL, 0, 0, high, count, &folds},
+        {FOLD_LAST_BITS, at, high << log, c->w & (node - 1), count, &folds}};
 
     tally_status status = tl_gpu_take(c->d, (size_t)nodes * (size_t)c->state, &y);
     if (!status) status = tl_gpu_take(c->d, (size_t)count * (size_t)c->state, &folds);
@@ -268,13 +369,13 @@ tally_status tl_three_walks(const tl_window_call *c, int64_t at, int64_t count)
 /* Computes the windows that an edge cuts off, or (EDGES_TOO) all windows. In one sequence the
  * former are the first and the last ones. If each multiprocessor has a tile at most, one launch is
  * faster than two. */
-static tally_status compute_cut(const tl_window_call *c, const tl_part *all, int edges)
+static tally_status compute_cut(const tl_window_call *c, const tl_window_fold *all, int edges)
 {
     const tl_schedule s = cut(c);
     const int64_t before = c->g->before, after = c->g->after;
     const int64_t resident = s.each * c->d->gpu->processors;
 
-    tl_part first = *all, last = *all;
+    tl_window_fold first = *all, last = *all;
     if (edges == EDGES_TOO || c->b->rows > 1 || c->b->listed || all->count <= resident)
         return tl_launch_tiles(c, &s, all, edges);
 
@@ -288,7 +389,7 @@ int tl_whole_windows_take(const tl_window_call *c) { return walk_takes(c) || pas
 
 tally_status tl_whole_windows(const tl_window_call *c, int64_t j0, int64_t j1, int edges)
 {
-    const tl_part part = {PART_RESULTS, j0 - tl_window_before(c), 0, c->w, j1 - j0, NULL};
+    const tl_window_fold part = {FOLD_RESULTS, j0 - tl_window_before(c), 0, c->w, j1 - j0, NULL};
     if (walk_takes(c))
         return tl_walk(c, part.at, c->b->rows == 1 ? part.count : tl_windows_of_each(c), edges);
 
@@ -301,7 +402,8 @@ tally_status tl_window_tiles(const tl_window_call *c)
 {
     const tl_taken takes = tl_quads_take(c);
     const int edges = takes == TL_TAKES_WHOLE ? EDGES_APART : EDGES_TOO;
-    const tl_part all = {PART_RESULTS, -tl_window_before(c), 0, c->w, tl_windows_of(c), NULL};
+    const tl_window_fold all = {FOLD_RESULTS, -tl_window_before(c), 0,
+                                c->w,         tl_windows_of(c),     NULL};
     tally_status status =
         takes == TL_TAKES_NONE ? TALLY_OK : tl_whole_windows(c, 0, all.count, edges);
 

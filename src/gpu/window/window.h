@@ -2,13 +2,11 @@
  * Windows on a GPU: what the files of this folder share. The kernels are in gpu/kernel/window/.
  *
  *   window.c    chooses the file for a call
- *   tiles.c     schedules: how a tile makes its levels, and which windows it takes
- *   launch.c    launches of tiles
+ *   tiles.c     launches of tiles, and schedules: how a tile makes its levels
  *   groups.c    windows that do not fit in a tile
  *   exact.c     windows of class X, of one sequence
  *   columns.c   windows of columns */
-#ifndef TL_GPU_WINDOW_H
-#define TL_GPU_WINDOW_H
+#pragma once
 
 #include "gpu/work.h"
 
@@ -30,11 +28,11 @@ typedef struct tl_window_call {
 /* The level of the highest bit of w. */
 static inline int tl_top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
 
-/* ---- launch.c ---- */
+/* ---- tiles.c ---- */
 
-/* The levels that a tile folds: the bits of a width. top: the highest one; kept: the others, each
- * of which keeps an array. arrays: in local memory: the kept ones, and those that the other levels
- * alternate between; at least one. */
+/* The levels that a tile folds: the bits of a width. top: the highest; kept: the others, an array
+ * each. arrays: in local memory: the kept ones, and those that the other levels alternate between;
+ * at least one. */
 typedef struct tl_levels {
     int top, kept, arrays;
 } tl_levels;
@@ -43,12 +41,12 @@ typedef struct tl_levels {
 tl_levels tl_levels_of(int64_t w, int from);
 
 /* The elements `shift` to shift + width - 1 of each of `count` windows. at: flat index where the
- * first window begins; what: PART_... (gpu/kernel/constants.h), which says how `states` is used. */
-typedef struct tl_part {
+ * first window begins; what: FOLD_... (gpu/kernel/constants.h), which says how `states` is used. */
+typedef struct tl_window_fold {
     int what;
     int64_t at, shift, width, count;
     const tl_memory *states;
-} tl_part;
+} tl_window_fold;
 
 /* How a launch computes tiles (gpu/kernel/window/tile.cl): its program, the windows of a tile, the
  * levels (quads), and the bytes of local memory of a block. pitch: of a table, else 0. */
@@ -65,25 +63,23 @@ int64_t tl_windows_of(const tl_window_call *c);
 /* Elements of a window before the element whose index its result has (gpu/kernel/window/place.cl):
  * windows begin at element -tl_window_before. */
 int64_t tl_window_before(const tl_window_call *c);
-tl_arguments_windows_part tl_window_arguments(const tl_geometry *g);
+tl_arguments_windows tl_window_arguments(const tl_geometry *g);
 
 /* The arguments of tiles. jobs: their number. */
-tl_arguments_tiles_part tl_tiles_arguments(const tl_window_call *c, const tl_batch *b,
-                                           const tl_schedule *s, const tl_part *p, int64_t jobs,
-                                           int edges);
+tl_arguments_tiles tl_tiles_arguments(const tl_window_call *c, const tl_batch *b,
+                                      const tl_schedule *s, const tl_window_fold *p, int64_t jobs,
+                                      int edges);
 
 /* Elements and results are aligned, and are not looked up one by one. */
 int tl_is_aligned(const tl_window_call *c);
 
-/* Results from number j on, of one dense sequence, before the first whose address is a multiple of
- * `alignment`, a power of two: a small launch, as kernels store quads or lines only from there. */
+/* Results from number j on, of one dense sequence, before the first at a multiple of `alignment`, a
+ * power of two: a small launch, as kernels store quads or lines only from there. */
 int64_t tl_before_aligned(const tl_window_call *c, int64_t j, int64_t alignment);
 
 /* Launches window_tile for a part of the windows. edges: EDGES_TOO or EDGES_APART. */
-tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, const tl_part *p,
+tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, const tl_window_fold *p,
                              int edges);
-
-/* ---- tiles.c ---- */
 
 /* Schedules. tl_quads_wide: tiles of programs of long windows, for a width, which may be a part of
  * w. tl_quads_table: of windows whose elements lie `pitch` items apart; c->w counts the items
@@ -130,8 +126,8 @@ tally_status tl_window_columns(const tl_window_call *c, int *done);
 /* ---- groups.c ---- */
 
 /* Rows of 2^log elements: nodes of `node_count` items, or (nodes NULL) elements of columns. across:
- * contiguous items that are the same element of different columns, in whole tiles; one sequence:
- * 1. pitch: columns of a tile whose items are loaded one by one; 0: tiles of aligned quads. */
+ * contiguous items that are the same element of different columns, in whole tiles; one sequence: 1.
+ * pitch: columns of a tile whose items are loaded singly; 0: aligned quads. */
 typedef struct tl_rows {
     const tl_memory *nodes;
     int log;
@@ -142,7 +138,7 @@ typedef struct tl_rows {
 int64_t tl_rows_local_bytes(const tl_window_call *c, int64_t w);
 
 /* Launches window_rows for a part of the windows, counted in rows. */
-tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const tl_part *p,
+tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const tl_window_fold *p,
                             int edges);
 
 /* Windows of columns that are longer than half a tile of columns. edges: EDGES_TOO; or EDGES_APART,
@@ -152,5 +148,3 @@ tally_status tl_long_columns(const tl_window_call *c, int edges);
 
 /* Windows of any length. */
 tally_status tl_window_long(const tl_window_call *c);
-
-#endif

@@ -138,6 +138,7 @@ static void dimensions(header *h)
     h->dimensions = list(h, DIMENSIONS, "dimensions");
     h->length = calloc((size_t)h->dimensions + 1, sizeof *h->length);
     if (!h->length) fault(h, "there is no memory for %ld dimensions", h->dimensions);
+
     for (int64_t d = 0; d < h->dimensions && !*h->why; d++) {
         name(h);
         h->length[d] = count(h);

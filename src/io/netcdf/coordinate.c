@@ -86,9 +86,9 @@ static int is_one(const tally_file *source, int dimension, size_t count, pieces 
     return same && !count;
 }
 
-/* Copies the coordinate of dimension `from` of source to dimension `to` of the new file. Does
- * nothing if the new file has a variable of that name, or if the pieces do not form one coordinate.
- * copied: memory for one piece per part. */
+/* The coordinate of dimension `from` of source becomes that of dimension `to` of the new file,
+ * unless it has a variable of that name, or the pieces do not form one coordinate. copied: memory
+ * for one piece per part. */
 static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int to,
                                     const tally_file *source, int from, struct piece *copied)
 {

@@ -43,9 +43,9 @@ static tl_hdf5_api hdf5; /* a function that is missing is NULL */
 static int has_hdf5;     /* 1: libnetcdf has HDF5, and it is not too old */
 static char reason[200];
 
-/* HDF5 prints every error on standard error unless its reporter is NULL. Each thread has its own
- * reporter, and libnetcdf clears only that of the thread that called it first. The identifier 0
- * is the calling thread's stack of errors. */
+/* HDF5 prints every error unless its reporter is NULL. Each thread has its own, and libnetcdf
+ * clears only that of the thread that called it first. Identifier 0 is the calling thread's stack
+ * of errors. */
 /* the reporter of the thread that holds the lock, as it was before */
 static tl_hdf5_reporter *callers;
 static void *callers_data;
@@ -164,6 +164,7 @@ int tl_hdf5_extents(const char *path, int group, const char *name, uint64_t *ext
         return 0;
     const int64_t file = hdf5.H5Fopen(path, 0, 0);
     int64_t set = -1;
+
     /* the prefix: a dimension that is not the variable's own has its name */
     for (int i = 0; i < 2 && file >= 0 && set < 0; i++) {
         snprintf(full + n, sizeof full - n, "/%s%s", i ? "" : "_nc4_non_coord_", name);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * NetCDF through the system's libnetcdf, which is opened at run time. The declarations of libnetcdf
  * that are used here are those of its interface, stable since 4.0. ../README.md lists the files. */
-#ifndef TALLY_IO_NETCDF_H
-#define TALLY_IO_NETCDF_H
+#pragma once
 
 #include "io/io.h"
 #include <stddef.h>
@@ -75,9 +74,9 @@ typedef struct tl_netcdf_api {
 
 extern tl_netcdf_api tl_nc;
 
-/* Opens the library, which sets tl_nc. Returns NULL, or why it is not here. It is not thread-safe:
- * every call of it is between tl_netcdf_lock and tl_netcdf_unlock ("locked" below). The lock also
- * turns off HDF5's messages. */
+/* Opens the library, which sets tl_nc. NULL, or why it is not here. It is not thread-safe: every
+ * call of it is between tl_netcdf_lock and tl_netcdf_unlock ("locked" below), which also turn off
+ * HDF5's messages. */
 const char *tl_netcdf_library(void);
 void tl_netcdf_lock(void);
 void tl_netcdf_unlock(void);
@@ -113,9 +112,8 @@ typedef struct tl_netcdf_variable {
     int type, ndims, dims[TL_DIMS];
 } tl_netcdf_variable;
 
-/* parts.c, locked. inquire: returns 0 or an error of the library. find: name is "temp", or
- * "model/temp" in a group of in->group; NULL: the only field there. describe: writes "temp(time
- * 12, lat 3)". */
+/* parts.c, locked. inquire: 0 or an error of the library. find: name is "temp", or "model/temp" in
+ * a group of in->group; NULL: the only field. describe: writes "temp(time 12, lat 3)". */
 int tl_netcdf_inquire(int group, int variable, tl_netcdf_variable *v);
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable);
 size_t tl_netcdf_describe(int group, int variable, char *out, size_t capacity);
@@ -134,16 +132,15 @@ typedef struct tl_classic {
     char why[160]; /* what is wrong, as "its header ..." */
 } tl_classic;
 
-/* Reads the header of the file fd of `size` bytes. Returns 1, or 0 and c->why. Every count is
- * checked against the file's size before memory is allocated for it. The caller frees *c, also
- * after a failure. */
+/* The header of the file fd of `size` bytes. 1, or 0 and c->why. Every count is checked against the
+ * size before memory is allocated for it. The caller frees *c, also after a failure. */
 int tl_classic_read(int fd, int64_t size, tl_classic *c);
 void tl_classic_free(tl_classic *c);
 
 tally_dtype tl_packed_dtype(int type); /* of a NetCDF type; 0: it is not a number */
 
-/* Finds the largest box of an array that begins at element `at`, follows the elements in order,
- * and has at most `rest` elements. Returns its number of elements. */
+/* The largest box of an array that begins at element `at`, follows the elements in order, and has
+ * at most `rest` elements; returns their number. */
 int64_t tl_netcdf_box(int ndim, const int64_t *shape, int64_t at, int64_t rest, int64_t *start,
                       int64_t *count);
 
@@ -164,9 +161,8 @@ typedef struct tl_packing {
 /* Reads the attributes of a variable; locked. want: options.dtype. */
 tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p);
 
-/* Where in a buffer of n converted values the stored values are read to, so that tl_unpack can
- * convert them in place. tl_unpack returns 0 if value *bad is missing and the dtype has no value
- * for that. */
+/* Where in a buffer of n converted values the stored ones are read to, so that tl_unpack can
+ * convert in place. It returns 0 if value *bad is missing and the dtype has no value for that. */
 char *tl_unpack_place(const tl_packing *p, char *out, int64_t n);
 int tl_unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int64_t *bad);
 
@@ -195,13 +191,13 @@ struct tl_netcdf {
 /* parts.c, locked. Checks that a part's file has all bytes of a variable. */
 tally_status tl_part_whole(const tl_part *p, const tl_source *of);
 
-/* Finds the variable of a part that has the name of a dimension, and only that dimension, and is of
- * numbers: sets *of and *v. Returns whether there is one. */
+/* The variable of a part that has the name of a dimension, and only that dimension, and is of
+ * numbers. */
 int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, tl_source *of,
                        tl_netcdf_variable *v);
 
-/* Checks by their coordinates that each part continues after the part before it, and that all
- * parts have the same coordinates along the other dimensions. */
+/* By their coordinates: each part continues after the one before it, and all have the same
+ * coordinates along the other dimensions. */
 tally_status tl_parts_fit(const tally_file *f);
 
 /* ---- a new file with the variable of f->info and its coordinates: write.c, coordinate.c ---- */
@@ -236,15 +232,12 @@ tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const char *data, in
 tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n);
 void tl_netcdf_drop(tl_netcdf_new *n);
 
-/* The common part of write.c and coordinate.c. status: the status of an error of libnetcdf or of
- * the system while `doing`; 0: TALLY_OK. define: defines the dimensions and the variable, once;
- * locked. copy_name: copies the name of the variable (0) or of dimension number - 1 into
- * NC_MAX_NAME + 1 characters. */
+/* The common part of write.c and coordinate.c. status: of an error of libnetcdf or of the system
+ * while `doing`; 0: TALLY_OK. define: the dimensions and the variable, once; locked. copy_name: of
+ * the variable (0) or of dimension number - 1, into NC_MAX_NAME + 1 characters. */
 tally_status tl_netcdf_status(const tally_file *f, int error, const char *doing);
 tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n);
 /* the number of dimensions in "mean(lat, lon)", or -1: these are no names */
 int tl_netcdf_names(const char *names);
 int tl_netcdf_type(tally_dtype dtype); /* 0: no such type */
 const char *tl_netcdf_copy_name(const char *names, int number, char *out);
-
-#endif

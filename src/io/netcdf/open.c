@@ -57,8 +57,7 @@ static tally_status check_file(tl_part *p)
     return good ? TALLY_OK : tl_bad_data_on(of, "is no NetCDF file: %s", p->header.why);
 }
 
-/* Takes the shape of the first part as that of the array. Checks that another part has the same
- * shape, except for its length along the join. */
+/* The shape of the first part is that of the array; another part differs only along the join. */
 static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v,
                           const tally_file_options *o)
 {
@@ -73,6 +72,7 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
         f->info.ndim = v->ndims;
     }
     int same = v->ndims == f->info.ndim;
+
     for (int d = 0; d < v->ndims && same; d++) {
         const int error = tl_nc.nc_inq_dim(p->of.group, v->dims[d], name, &lengths[d]);
         if (error || lengths[d] > INT64_MAX)
@@ -102,10 +102,9 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
     return TALLY_OK;
 }
 
-/* Finds the chunks of the variable, and the memory that a layer of chunks takes: all chunks with
- * the same position along dimension 0. Without chunks, or if a layer does not fit `memory` (0: the
- * default), layer_bytes stays 0. `bytes` and `count` saturate above CACHE_MOST, so that they do not
- * overflow. */
+/* The chunks of the variable, and the memory of a layer: all chunks with the same position along
+ * dimension 0. Without chunks, or if a layer does not fit `memory` (0: the default), layer_bytes
+ * stays 0. `bytes` and `count` saturate above CACHE_MOST. */
 static void find_chunks(tally_file *f, tl_part *p, int64_t memory)
 {
     const tl_netcdf *const n = f->netcdf;
@@ -160,8 +159,7 @@ static tally_status find(const tally_file *f, tl_part *p, const tally_file_optio
     return TALLY_OK;
 }
 
-/* Opens a part, and checks it against the first part. The first part also sets the dtype, the units
- * and the calendar of the file. */
+/* Opens a part, and checks it against the first, which also sets dtype, units and calendar. */
 static tally_status open_part(tally_file *f, tl_part *p, const tally_file_options *o)
 {
     static const char *const names[] = {"units", "calendar", "long_name", "standard_name",
@@ -250,6 +248,7 @@ tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
     n->parts = calloc((size_t)count, sizeof *n->parts);
     if (!n->parts) return tl_no_memory(f->ctx, (size_t)count * sizeof *n->parts, "the files");
     tally_status s = TALLY_OK;
+
     for (n->count = 0; n->count < count && !s; n->count++) {
         char *const path = strdup(n->count ? o->more[n->count - 1] : f->name);
         if (!path) s = tl_no_memory(f->ctx, 1, "a file's name");

@@ -41,6 +41,7 @@ static int is_named(int group, const char *name)
     const size_t n = strlen(name);
     int count = 0, named = 0;
     tl_nc.nc_inq_nvars(group, &count);
+
     for (int i = 0; i < 3 * count && !named; i++) {
         char *text = NULL;
         const tl_source of = {NULL, "", "", group, i / 3};
@@ -74,6 +75,7 @@ static size_t list_variables(int group, int fields, char *out, size_t capacity)
 
     *out = 0;
     tl_nc.nc_inq_nvars(group, &count);
+
     for (int v = 0; v < count; v++) {
         if (fields && !is_field(group, v)) continue;
         if (n + 120 > capacity) return n + (size_t)snprintf(out + n, capacity - n, ", ...");
@@ -240,6 +242,7 @@ static tally_status ends_read(const tally_file *f, const tl_part *p, int dimensi
     if (!s) s = tl_netcdf_text(&of, "calendar", &e->calendar);
     e->of = &p->of;
     e->dtype = packing.given;
+
     for (int i = 0; i < 2 && !s; i++) {
         const size_t start = i ? (size_t)length - 1 : 0, count = 1;
         char *const stored = tl_unpack_place(&packing, e->value[i], 1);
@@ -347,6 +350,7 @@ static tally_status check_equal(const tally_file *f, int dimension)
     const char *const name = n->names[dimension];
     ends first, e;
     tally_status s = ends_read(f, n->parts, dimension, &first);
+
     for (int i = 1; i < n->count && !s && first.of; i++) {
         s = ends_read(f, &n->parts[i], dimension, &e);
         for (int k = 0; k < 2 && !s && are_comparable(&first, &e); k++) {

@@ -21,15 +21,15 @@ enum {
     PIECE_MOST = 4 << 20
 };
 
-/* Sets the library's cache of chunks. For boxes of whole chunks there is no cache: data without
- * compression then goes directly from the file to the caller, in half of the time. From the first
- * box with parts of chunks on, a layer of chunks stays in memory, because reads in order need it
- * again. */
+/* The library's cache of chunks. Boxes of whole chunks need none: data without compression then
+ * goes directly from the file to the caller, in half of the time. From the first box with parts of
+ * chunks on, a layer stays in memory, because reads in order need it again. */
 static void cache(const tally_file *f, tl_part *p, const size_t *from, const size_t *n)
 {
     int whole = 1;
 
     if (!p->chunk[0] || p->cache == LAYERS) return;
+
     for (int d = 0; d < f->info.ndim; d++) {
         const size_t end = (size_t)(d == f->netcdf->join ? p->length : f->info.shape[d]);
         whole &= p->chunk[d] && from[d] % p->chunk[d] == 0 &&
@@ -160,6 +160,7 @@ static tally_status read_part(tally_file *f, tl_part *p, const box *b)
     int64_t some = CHUNKS_MOST / others < 1 ? 1 : CHUNKS_MOST / others;
     if (some > PIECE_MOST / bytes) some = PIECE_MOST / bytes < 1 ? 1 : PIECE_MOST / bytes;
     tally_status s = TALLY_OK;
+
     for (int64_t at = 0, n; at < b->count[cut] && !s; at += n) {
         const int64_t from = b->start[cut] + at;
         n = (from / chunk + some) * chunk - from;

@@ -11,7 +11,7 @@
  * The stored values are at the end of the buffer, so that the converted values, which are as
  * large or larger, never overwrite values that are not yet converted. */
 #include "netcdf.h"
-#include "dtype/dtype.h"
+#include "dtype/number.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdint.h>
@@ -74,9 +74,9 @@ static tally_status number(const tl_source *from, const char *name, int *there, 
     return TALLY_OK;
 }
 
-/* Reads the values of an attribute as stored values. A value that is not a number of the stored
- * type is ignored. packed_dtype: the type in the file; an attribute of that type has the sign of
- * the stored type. */
+/* The values of an attribute as stored values; one that is not a number of the stored type is
+ * ignored. packed_dtype: the type in the file; an attribute of that type has the sign of the stored
+ * type. */
 static tally_status missing(const tl_source *from, const char *name, tally_dtype packed_dtype,
                             tl_packing *p)
 {
@@ -91,6 +91,7 @@ static tally_status missing(const tl_source *from, const char *name, tally_dtype
                                 "has too many values: at most 8 may stand for missing ones");
     const int error = tl_nc.nc_get_att(from->group, from->variable, name, values);
     if (error) return attribute_failed(from, name, tl_nc.nc_strerror(error));
+
     for (size_t i = 0; i < length; i++) {
         char *const value = p->value[p->missing];
         int more = tl_cast(is == packed_dtype ? packed_dtype : p->stored, value, is,

@@ -111,11 +111,13 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
 {
     const int ndim = f->info.ndim;
     char name[NC_MAX_NAME + 1];
+
     /* a chunk has about CHUNK bytes; bytes: of one step of the first dimension in it */
     size_t bytes = tally_dtype_size(f->info.dtype), chunk[TL_DIMS];
     int error = 0;
 
     if (n->defined) return TALLY_OK;
+
     for (int d = 0; d < ndim && !error; d++) {
         /* length of the dimension; the first one may be 0, or unknown (-1) */
         const int64_t length = f->info.shape[d];
@@ -139,9 +141,8 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
     return tl_netcdf_status(f, error, n->names);
 }
 
-/* Reserves disk space up to element number `elements`. HDF5 1.10 crashes at the end of the
- * process after a failed write, so no write may fail. Some file systems cannot reserve
- * (EOPNOTSUPP). */
+/* Reserves disk space up to element number `elements`: HDF5 1.10 crashes at the end of the process
+ * after a failed write. Some file systems cannot reserve (EOPNOTSUPP). */
 static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
 {
     assert(elements >= 0);
@@ -169,6 +170,7 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
 static void release(const tally_file *f)
 {
     struct stat st;
+
     /* a failure only leaves the space reserved */
     if (fstat(f->fd, &st) == 0 && ftruncate(f->fd, st.st_size) != 0) errno = 0;
 }
@@ -280,6 +282,7 @@ void tl_netcdf_drop(tl_netcdf_new *n)
     tl_netcdf_lock();
     if (n->open) tl_nc.nc_close(n->file);
     tl_netcdf_unlock();
+
     for (tl_netcdf_kept *k = n->coordinates, *next; k; k = next) {
         next = k->next;
         free(k);

@@ -229,18 +229,17 @@ fn u64 exact_cut(exact_lane *w, f64 *v, int from, int end)
     return cut;
 }
 
-/* Returns the largest element that the lanes with these bins have met. A lane that must set its
- * units again uses it, so that the lanes of a warp do so together; otherwise the warp would wait
- * for one lane after the other. The second atomic sees what the other lanes have contributed by the
- * first. */
+/* The largest element that the lanes with these bins have met. A lane that must set its units again
+ * uses it, so that the lanes of a warp do so together and do not wait for each other. The second
+ * atomic sees what other lanes contributed by the first. */
 fn u32 exact_top(LOCAL u32 *bins, u32 most)
 {
     MAX_LOCAL(bins + EXACT_TOP, most);
     return MAX_LOCAL(bins + EXACT_TOP, most);
 }
 
-/* Adds the values of a batch. v is not changed before its values go to the registers: a change in a
- * branch would cost a move for each value. */
+/* Adds the values of a batch. v stays until its values go to the registers: a change in a branch
+ * would cost a move for each. */
 fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
 {
     u32 most = 0;
@@ -410,8 +409,7 @@ fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i
     }
 }
 
-/* Adds the lane's share of n items from index `at` on. Contiguous aligned items go in packs of 16
- * bytes. */
+/* The lane's share of n items from index `at` on. Contiguous aligned items go in packs. */
 fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, exact_way h)
 {
     const int lanes = h.lanes;

@@ -17,8 +17,7 @@ fn void exact_mark(LOCAL u32 *bins, int t, int lanes)
     }
 }
 
-/* Computes the digits `low` to *top - 1 of |sum| from the bins `low` to `high`. Returns 1 if the
- * sum is negative. */
+/* The digits `low` to *top - 1 of |sum| from the bins `low` to `high`. 1: the sum is negative. */
 fn int exact_magnitude(LOCAL u32 *bins, int low, int high, int *top)
 {
     i64 carry = 0;
@@ -45,8 +44,8 @@ fn int exact_magnitude(LOCAL u32 *bins, int low, int high, int *top)
     return carry < 0;
 }
 
-/* Divides the digits `low` to top - 1 by n: computes at most 8 digits of the quotient. Returns 1 if
- * there is a remainder. */
+/* Divides the digits `low` to top - 1 by n: at most 8 digits of the quotient. 1: there is a
+ * remainder. */
 fn int exact_divide(LOCAL u32 *bins, int low, int top, u64 n)
 {
     const int end = top > 8 ? top - 8 : 0;

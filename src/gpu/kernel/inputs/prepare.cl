@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Prepares views with validity, and two inputs, for the other kernels (context/inputs.h): writes
+ * Prepares views with validity, and two inputs, for the other kernels (context/device.h): writes
  * dense elements of one type, without bitmaps. A launch prepares all elements of a view, in rows of
  * `inner`; those of two inputs are written in pairs. The text depends on no operator and no type,
  * so one program serves all.
@@ -126,8 +126,8 @@ fn u32 bits_from(source s, i64 place, int each)
     return ((u32)s.bits[b >> 3] | (u32)s.bits[(b + each - 1) >> 3] << 8) >> (b & 7);
 }
 
-/* Each thread prepares PREPARE_UNITS units, whose loads overlap. A unit has `each` elements, at
- * most 16 bytes of output. Returns how many elements were prepared; the rest comes after them. */
+/* Each thread prepares PREPARE_UNITS units, whose loads overlap, of `each` elements, at most 16
+ * bytes of output. Returns how many elements; the rest comes after them. */
 enum { PREPARE_UNITS = 2 };
 #define BESIDE(name, word, each_, pairs) \
     fn i64 name(source x, source y, i64 count, i64 inner, filling f, GLOBAL u8 *to, \

@@ -102,7 +102,6 @@ fn void make_low_levels(rings *r, state *v, state last[LOW_LEVELS][STEP / 2], in
     }
 }
 
-/* Makes the other levels. */
 fn void make_high_levels(rings *r, state *v, int base)
 {
     for (int k = LOW_LEVELS; k <= r->top; k++) {

@@ -151,9 +151,9 @@ fn state fold_run(const exact_tile *t, int g, int part, state *first)
     return v;
 }
 
-/* Computes mid[g] for the first `heads` runs: the fold of the `inner` runs after run g. y, next:
- * `runs` nodes each; both are overwritten. Each step makes two levels and takes one base-4 digit of
- * `inner`, the lowest first. */
+/* mid[g] for the first `heads` runs: the fold of the `inner` runs after run g. y, next: `runs`
+ * nodes each, overwritten. Each step makes two levels and takes one base-4 digit of `inner`, the
+ * lowest first. */
 fn void fold_inner_runs(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, int runs,
                         int inner)
 {

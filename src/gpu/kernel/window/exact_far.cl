@@ -107,7 +107,7 @@ fn exact_tile left_tile(const exact_launch *l, LOCAL u8 *memory, i64 job, int tu
                          l->first + job * FAR_TILE);
 }
 
-/* A turn: publishes the nodes of the next tile, and computes this tile, whose nodes between were
+/* A turn: publishes the nodes of the next tile, and computes this one, whose nodes between were
  * published a turn ago. after: the fold of the runs of `left` after this thread's. Returns the next
  * tile's. Local memory: `left` of even turns, `right`, `left` of odd turns. */
 fn maybe exact_turn(const exact_launch *l, LOCAL u8 *memory, LOCAL far_nodes *s, int turn,
@@ -162,9 +162,8 @@ fn maybe exact_turn(const exact_launch *l, LOCAL u8 *memory, LOCAL far_nodes *s,
     return next_after;
 }
 
-/* A far tile needs the nodes of the tiles after it. So the last one is taken first, by tickets: a
- * block only ever waits for blocks that run already, and for tiles that they publish without
- * waiting. */
+/* A far tile needs the nodes of the tiles after it, so the last is taken first, by tickets: a block
+ * waits only for blocks that run already, and for tiles that they publish without waiting. */
 KERNEL_OF(window_exact)
 {
     BATCH_OF_PARAMETERS;

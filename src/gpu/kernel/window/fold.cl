@@ -2,10 +2,10 @@
  * Windows whose levels are arrays in global memory (window_level): longer than a tile
  * and cut off by an edge; and blank. */
 
-/* Computes level `level` of the elements with flat indices lo to lo + count - 1: level 0 from the
- * elements, another one from the level below it. y: level k begins at y + k * level_items. Or
- * (level < 0), from these levels, `count` results from that of element `first` on. If only whole
- * windows have results (valid), these are the windows that begin there. */
+/* Level `level` of the elements with flat indices lo to lo + count - 1: level 0 from the elements,
+ * another from the level below. y: level k begins at y + k * level_items. Or (level < 0), from
+ * these levels, `count` results from that of element `first` on; valid: those of the windows that
+ * begin there. */
 KERNEL_OF(window_level)
 {
     BATCH_OF_PARAMETERS;

@@ -122,8 +122,8 @@ fn void pass_up(LOCAL state *to, LOCAL const state *x)
     BARRIER();
 }
 
-/* Folds the bits from a on, from Y_a in z to results in z. A band of rows reads only itself and the
- * rows after it, so it is overwritten before the next band is read. */
+/* Folds the bits from a on, from Y_a in z to results in z. A band reads only itself and the rows
+ * after it, so it is overwritten before the next is read. */
 fn void pass_rows(LOCAL state *z, LOCAL const tile *p, int bits)
 {
     const int column = thread_index() & (RADIX - 1), row = thread_index() / RADIX * PASS_ROWS;
@@ -175,8 +175,8 @@ fn LOCAL state *pass_items(LOCAL u8 *memory, const launch *l)
     return (LOCAL state *)memory + (l->of.width & (RADIX - 1) ? PASS_ROOM : 0);
 }
 
-/* Loads the items of a tile. If they are contiguous, it loads as many as local memory has, so that
- * no load is conditional. */
+/* If the items of a tile are contiguous, it loads as many as local memory has, so that no load is
+ * conditional. */
 fn void passes_load(LOCAL u8 *memory, LOCAL const tile *p, const launch *l)
 {
     LOCAL state *const x = pass_items(memory, l);
@@ -252,8 +252,7 @@ fn void store_strided(GLOBAL result *to, LOCAL const node *z, int count, i64 len
 }
 #endif
 
-/* Stores a tile's results. The tile's members are read once, because the compiler must assume that
- * stores change them. */
+/* Stores a tile's results. Its members are read once, because stores might change them. */
 fn void passes_store(LOCAL u8 *memory, passes_registers *r, LOCAL const tile *p,
                      LOCAL const borders *d, const launch *l)
 {

@@ -117,7 +117,7 @@ typedef struct {
     windows of;
     i64 jobs, each;      /* tiles; windows of a tile */
     int top, kept;       /* levels of `width` (constants.h, LEVELS) */
-    int what;            /* PART_... (constants.h) */
+    int what;            /* FOLD_... (constants.h) */
     GLOBAL four *states; /* for `what` */
     /* elements: of a window; pitch: items from one of them to the next (1, except in tables) */
     i64 elements, pitch;
@@ -137,7 +137,7 @@ typedef struct {
     l.of.valid = valid, l.of.least = least, l.of.edges = edges; \
     l.of.shift = TL_PARTS ? shift : 0, l.of.width = TL_PARTS ? width : before + after + 1; \
     l.top = (int)top_level, l.kept = (int)kept_levels; \
-    l.what = TL_PARTS ? (int)what : PART_RESULTS, l.states = TL_PARTS ? states : 0; \
+    l.what = TL_PARTS ? (int)what : FOLD_RESULTS, l.states = TL_PARTS ? states : 0; \
     l.pitch = TL_TABLE ? pitch : 1, l.elements = number_of(&l, before + after) + 1
 
 /* Index of an item's element in its sequence. Tables (TL_TABLE) are columns whose elements, row by
@@ -391,7 +391,6 @@ fn void load_items(LOCAL state *z, int quads, LOCAL const tile *p, const launch 
         z[quads ? place_of(i) : i] = lift(item_of(p, l, i), number_of(l, item + i), l->b.p);
 }
 
-/* Address of the result of window q. */
 fn GLOBAL u8 *result_at(LOCAL const tile *p, const launch *l, int q)
 {
     if (p->out_regular) return p->out + q * l->out.stride * RESULT_BYTES;

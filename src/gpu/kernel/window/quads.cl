@@ -89,8 +89,8 @@ typedef struct {
 } levels;
 
 /* Doubles y from Y_from to Y_top. The levels of w's set bits are kept in the arrays slot, slot + 1,
- * ... The other levels alternate between two arrays. ones: the first nodes may have one element.
- * TL_TABLE: the array of the first level has been filled. */
+ * ...; the others alternate between two. ones: the first nodes may have one element. TL_TABLE: the
+ * array of the first level has been filled. */
 fn void double_quads(LOCAL four *z, four *y, const levels *v, int from, int slot, const int ones)
 {
     for (int k = from; k < v->top; k++) {
@@ -140,16 +140,16 @@ typedef struct {
 } quad_places;
 
 /* Folds the highest bit of the launch, Y_top in y, onto the fold of the higher bits in `states`, if
- * there is one (what). All loads come before the first fold. */
+ * any (what). All loads come before the first fold. */
 fn void fold_onto(four *y, int what, GLOBAL const four *states, const quad_places *at,
                   const levels *v)
 {
     four high[THREAD_QUADS];
-    if (what != PART_LAST_BITS && what != PART_RESULTS_ALONE) return;
+    if (what != FOLD_LAST_BITS && what != FOLD_RESULTS_ALONE) return;
 
     UNROLL for (int m = 0; m < THREAD_QUADS; m++) high[m] =
         states[at->exist >> m & 1 ? at->first + m * at->step : 0];
-    if (what == PART_RESULTS_ALONE) {
+    if (what == FOLD_RESULTS_ALONE) {
         UNROLL for (int m = 0; m < THREAD_QUADS; m++) y[m] = high[m];
         return;
     }
@@ -161,7 +161,6 @@ fn void fold_onto(four *y, int what, GLOBAL const four *states, const quad_place
     }
 }
 
-/* Stores y in `states`. */
 fn void store_quads(GLOBAL four *states, const four *y, const quad_places *at)
 {
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
@@ -172,7 +171,6 @@ fn void store_quads(GLOBAL four *states, const four *y, const quad_places *at)
 
 /* ---- a tile of neighbouring items (tile.cl) ---- */
 
-/* What a thread keeps in registers. */
 typedef struct {
     four y[THREAD_QUADS];
 } quads_registers;
@@ -181,7 +179,7 @@ enum { quads_items = QUAD_ITEMS };
 
 fn int quads_prefetches(LOCAL const tile *p, const launch *l)
 {
-    return l->what != PART_RESULTS_ALONE;
+    return l->what != FOLD_RESULTS_ALONE;
 }
 
 /* The array where Y_0 begins. */
@@ -197,7 +195,7 @@ fn void quads_load(LOCAL u8 *memory, LOCAL const tile *p, const launch *l)
     LOCAL state *const z = (LOCAL state *)first_array(memory, l);
     const int me = thread_index();
 
-    if (SKIPS && l->what == PART_RESULTS_ALONE) return; /* no items are needed */
+    if (SKIPS && l->what == FOLD_RESULTS_ALONE) return; /* no items are needed */
     if (p->dense_items) {
         enum { MANY = QUAD_ITEMS / WINDOW_THREADS };
         elem e[MANY];
@@ -255,7 +253,7 @@ fn void quads_fold(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
                                                               << m;
     fold_onto(r->y, l->what, l->states, &at, &v);
     fold_bits(z, r->y, &v);
-    if (l->what == PART_LEVEL) store_quads(l->states, r->y, &at);
+    if (l->what == FOLD_LEVEL) store_quads(l->states, r->y, &at);
 }
 
 #if OP_LANES == 1
@@ -305,17 +303,17 @@ fn void store_quad(LOCAL const tile *p, LOCAL const borders *d, const launch *l,
 fn void quads_store(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
                     LOCAL const borders *d, const launch *l)
 {
-    const int by_quads = p->quads && l->what != PART_LEVEL;
+    const int by_quads = p->quads && l->what != FOLD_LEVEL;
     LOCAL four *const z = (LOCAL four *)memory;
 
     if (by_quads) {
         UNROLL for (int m = 0; m < THREAD_QUADS; m++)
             store_quad(p, d, l, quad_number(m) * QUAD, &r->y[m]);
     }
-    if (SKIPS && (by_quads || l->what == PART_LEVEL)) return;
+    if (SKIPS && (by_quads || l->what == FOLD_LEVEL)) return;
 
     BARRIER();
     UNROLL for (int m = 0; m < THREAD_QUADS; m++) put_four(z, quad_number(m), r->y[m]);
     BARRIER();
-    if (l->what != PART_LEVEL && !by_quads) store_items(p, d, l, (LOCAL const state *)z, 1);
+    if (l->what != FOLD_LEVEL && !by_quads) store_items(p, d, l, (LOCAL const state *)z, 1);
 }

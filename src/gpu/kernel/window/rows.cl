@@ -11,11 +11,11 @@
  * lowest LOW levels by tiles of neighbouring items, then HIGH at a time by tiles of rows
  * (gpu/window/groups.c chooses the groups):
  *
- *   window_tile  PART_LEVEL      x              -> Y_LOW
- *   window_rows  PART_LEVEL      Y_LOW          -> Y_(LOW + HIGH) ...    while w has higher bits
+ *   window_tile  FOLD_LEVEL      x              -> Y_LOW
+ *   window_rows  FOLD_LEVEL      Y_LOW          -> Y_(LOW + HIGH) ...    while w has higher bits
  *   window_rows                  the highest Y  -> the fold at its bits of w; then the bits of
  *                                                  each lower group are folded onto that
- *   window_tile  PART_LAST_BITS  x              -> the bits below LOW folded onto that; results
+ *   window_tile  FOLD_LAST_BITS  x              -> the bits below LOW folded onto that; results
  *
  * A window is folded at its bits from high to low (order.md), so the bits of a group come after
  * those of all higher groups. For columns, window_rows takes the place of window_tile. */
@@ -112,7 +112,6 @@ fn void load_items_alone(LOCAL state *z, const column_tile *t, int wide, batch b
     }
 }
 
-/* Stores a tile's results. */
 fn void store_items_alone(const column_tile *t, LOCAL const state *z, const launch *l)
 {
     const i64 side = l->out.row_stride * RESULT_BYTES, down = l->out.stride * RESULT_BYTES;
@@ -255,12 +254,12 @@ fn void store_column_tile(const column_tile *t, const four *y, int many, const l
 /* nodes: `node_count` items, if log is not 0. quads: of a row of the whole array. A tile has `each`
  * rows of results, which begin `shift` rows after the nodes' rows; `stored`: items in `states`.
  * Windows of `width` rows are folded. A tile has the quads column * TILE_QUADS and after of each
- * row; quads of nodes are always whole. */
+ * row; those of nodes are whole. */
 KERNEL_OF(window_rows)
 {
     LAUNCH_OF_PARAMETERS;
     const int row = thread_index() / TILE_QUADS, columns = log == 0;
-    const int onto = l.what == PART_LAST_BITS || l.what == PART_RESULTS_ALONE;
+    const int onto = l.what == FOLD_LAST_BITS || l.what == FOLD_RESULTS_ALONE;
     const i64 tiles = quads / TILE_QUADS; /* tiles of a row */
     levels v;
     v.w = (int)l.of.width << FIRST_LEVEL, v.top = l.top + FIRST_LEVEL, v.kept = l.kept;
@@ -277,7 +276,7 @@ KERNEL_OF(window_rows)
         UNROLL for (int m = 0; m < THREAD_QUADS; m++) at.exist |=
             (row + m * ROWS_STEP < l.each && (at.first + m * at.step) * QUAD < stored) << m;
 
-        if (columns && (!SKIPS || l.what != PART_RESULTS_ALONE)) load_columns(y, &t, &l);
+        if (columns && (!SKIPS || l.what != FOLD_RESULTS_ALONE)) load_columns(y, &t, &l);
         UNROLL for (int m = 0; m < THREAD_QUADS && !columns; m++)
         {
             const i64 from = at.first + m * at.step + l.of.shift * quads;
@@ -293,8 +292,8 @@ KERNEL_OF(window_rows)
         BARRIER();
         fold_onto(y, l.what, l.states, &at, &v);
         fold_bits((LOCAL const four *)LOCAL_MEMORY, y, &v);
-        if (!columns || l.what == PART_LEVEL) store_quads(l.states, y, &at);
-        if (columns) store_column_tile(&t, y, l.what == PART_LEVEL ? 0 : t.results, &l);
+        if (!columns || l.what == FOLD_LEVEL) store_quads(l.states, y, &at);
+        if (columns) store_column_tile(&t, y, l.what == FOLD_LEVEL ? 0 : t.results, &l);
         BARRIER();
     }
 }

@@ -79,9 +79,9 @@ fn state walk_back(state *kept, LOCAL node *rings, const int row, const int log,
 }
 
 #if WALK_BY_BLOCK(WALK_KIND, WALK_TOP, STATE_BYTES)
-/* Exchanges among the threads of a block through boxes in local memory. A box has the 2^k states
- * before a step's rows, then those of these rows. Each level of z has a box; those of t share one,
- * and what the next step needs is saved. */
+/* Exchanges among the threads of a block, through boxes in local memory: a box has the 2^k states
+ * before a step's rows, then theirs. Each level of z has a box; those of t share one, and what the
+ * next step needs is saved. */
 enum {
     STEP_ITEMS = WALK_ROWS * WINDOW_THREADS,
     SAVED_AT = WINDOW_THREADS + NEAR * STEP_ITEMS, /* after the boxes of z */
@@ -242,8 +242,8 @@ typedef struct {
 
 /* The walk of a lane. Row r has the item with index item + r * WALK_LANES; the window whose items
  * end there begins at element first + r * WALK_LANES. Rows begin <= r < end have results, whole <=
- * r < whole_end whole windows. rows: of all lanes. x: items; high: states that the walk folds onto;
- * to: address of the row that is stored next. */
+ * r < whole_end whole windows. rows: of all lanes. x: items; high: states to fold onto; to: where
+ * the next row is stored. */
 typedef struct {
     walk_source x, high;
     GLOBAL u8 *to;
@@ -260,8 +260,8 @@ fn int walk_row_after(i64 distance, int most)
 
 #if TL_NODES
 /* Exchanges of nodes among the threads of a block: neighbouring threads copy items of neighbouring
- * columns to a box, from which the lanes of each column read them; results go back through another
- * box. Some places of a box are empty, which avoids bank conflicts. */
+ * columns to a box, from which the lanes of each column read them; results go back through another.
+ * Empty places avoid bank conflicts. */
 enum {
     BOX_COLUMNS = WINDOW_THREADS / WALK_LANES,
     BOX_EMPTY = LANES / WALK_LANES, /* after every 32 */
@@ -284,7 +284,6 @@ typedef struct {
     int stage;
 } walk_ahead;
 
-/* Begins to copy WALK_ROWS rows. */
 fn void walk_copy(walk_ahead *w, walk_source *x, int row, const launch *l)
 {
     const i64 step = walk_step(l);
@@ -399,7 +398,6 @@ fn void walk_put(GLOBAL u8 *to, state t, int whole, i64 first, const launch *l)
 #endif
 }
 
-/* Stores the results of WALK_ROWS rows. */
 fn void walk_store(walk_lane *a, const state t[WALK_ROWS], int row, const launch *l)
 {
     const i64 step = walk_step_to(l);
