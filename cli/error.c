@@ -8,10 +8,12 @@
 #include "context/hint.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 /* ---- text that is safe to print ---- */
 
@@ -71,8 +73,17 @@ char *plain(const char *text)
 
 int plain_width(const char *shown)
 {
+    static locale_t utf8; /* wcwidth knows the characters of its locale alone */
+    if (!utf8) utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    const locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
     int width = 0;
-    for (; *shown; shown++) width += (*shown & 0xc0) != 0x80;
+    for (uint32_t c; *shown;) {
+        const size_t n = utf8_length(shown, &c);
+        const int columns = n && utf8 ? wcwidth((wchar_t)c) : 1;
+        width += columns < 0 ? 1 : columns;
+        shown += n ? n : 1;
+    }
+    if (utf8) uselocale(before);
     return width;
 }
 

@@ -165,6 +165,11 @@ static void print_lines(table *t, const answer *a)
         fprintf(t->f, "%-*s%s\n", width + 2, t->column[c].name, value_of(t, a, 0, c));
 }
 
+static void put_left(FILE *f, const char *text, int width)
+{
+    fprintf(f, "%s%*s", text, width - plain_width(text), "");
+}
+
 static void put_right(FILE *f, const char *text, int width)
 {
     fprintf(f, "%*s%s", width - plain_width(text), "", text);
@@ -203,7 +208,7 @@ static void print_aligned(table *t, const answer *answers, int files)
     const char *const corner = o->named ? "file" : key ? key : answers->per;
     int first = plain_width(corner);
     for (int print = 0; print < 2; print++) {
-        if (print) fprintf(f, "%-*s", first, corner);
+        if (print) put_left(f, corner, first);
         for (column *c = t->column; c < t->column + t->columns; c++)
             if (print)
                 put_right(f, c->name, c->width + 2);
@@ -215,7 +220,7 @@ static void print_aligned(table *t, const answer *answers, int files)
                 char *const name = row_name(a, row, o);
                 const char *const label = name ? name : "";
                 if (print)
-                    fprintf(f, "%s%*s", label, first - plain_width(label), "");
+                    put_left(f, label, first);
                 else
                     first = wider(first, label);
                 free(name);

@@ -55,6 +55,15 @@ same 'tally reduce sum --by city --column temp c.csv --digest' "tally reduce sum
 ok 'tally reduce sum --by city --column temp c.csv c.csv | sed -n "1p;2p;6p"' "file${t}city${t}sum
 c.csv${t}Oslo${t}7
 c.csv${t}Oslo${t}7"
+# `a""b` in quotes and `a"b` without them are one key, also a long one, and beside another
+for key in 'a"b' 'a"bcdefghijklmnopqrstuvwxyz'; do
+    printf 'k,j,v\n"%s",1,1\n%s,"1",2\n"%s",1,4\n%sc,1,8\n' "${key/\"/\"\"}" "$key" "${key/\"/\"\"}" "$key" >quotes.csv
+    ok 'tally reduce sum --by k --column v quotes.csv' "k${t}sum
+$key${t}7
+${key}c${t}8"
+    ok 'tally reduce sum --by k,j --column v quotes.csv | cut -f 3' $'sum\n7\n8'
+done
+bad 1 "printf 'k,v\\na\\0b,1\\na\\0c,2\\n' | tally reduce sum --by k --format csv" 'tally: standard input: a key has a byte 0, which is no text'
 ok 'tally scan sum --by city --column temp c.csv' '3
 21
 7

@@ -222,6 +222,9 @@ if command -v script >/dev/null; then
     ok "script -qec 'tally reduce sum,mean a.txt' /dev/null | tr -d '\r'" $'sum   15\nmean  3'
     ok "script -qec 'tally reduce sum,mean a.txt p.csv' /dev/null | tr -d '\r'" $'file   sum  mean\na.txt   15     3\np.csv    4     2'
     ok "script -qec 'tally reduce sum,max --axis 1 m.npy' /dev/null | tr -d '\r'" $'row  sum  max\n0      6    3\n1     15    6'
+    # wide characters take two columns, and combining ones none
+    printf '\345\237\216,v\n\346\235\261\344\272\254,1\ne\314\201,2\n' >wide.csv
+    ok "script -qec 'tally reduce sum,max --by 1 wide.csv' /dev/null | tr -d '\r'" $'城    sum  max\n東京    1    1\ne\xcc\x81       2    2'
     has "seq 3 | script -qec 'tally reduce sum' /dev/null" '^tally: reading from the terminal; end with Ctrl-D'
     ok "seq 3 | script -qec 'tally reduce sum --quiet' /dev/null | grep -c terminal || true" 0
     # the line of progress appears after a second, and goes away

@@ -310,6 +310,12 @@ has '! tally reduce sum hurt.csv.gz' 'hurt.csv.gz: is damaged near byte [0-9]+ o
 # a frame whose last output fills the buffer of 256 KiB; several members
 yes 1234567 | head -c 524288 >full.txt && gzip -k full.txt && zstd -q full.txt && cat full.txt.zst full.txt.zst >twice.zst && cat full.txt.gz full.txt.gz >twice.gz
 for f in full.txt.gz full.txt.zst; do ok "tally reduce count $f" 65536; done
+# frames that zstd skips: pzstd writes one before each frame
+printf 'P*M\30\4\0\0\0abcd' | cat - full.txt.zst >skip.zst && cat skip.zst skip.zst >skips.zst
+printf '_*M\30\0\0\0\0' | cat skip.zst - >last.zst
+for f in skip.zst last.zst '- <skip.zst'; do ok "tally reduce count $f" 65536; done
+ok 'tally reduce count skips.zst' 131072
+bad 1 'head -c 10 skip.zst | tally reduce count' 'tally: standard input: is damaged near byte 10 of its zstd data: it ends too early'
 for f in twice.gz twice.zst; do ok "tally reduce count $f" 131072; done
 has '! tally reduce sum hurt.csv.zst' 'hurt.csv.zst: is damaged near byte [0-9]+ of its zstd data: its bytes make no sense'
 has '! tally reduce sum more.csv.gz' 'more.csv.gz: is damaged near byte [0-9]+ of its gzip data: incorrect header check'

@@ -31,6 +31,14 @@ ok 'printf "1\r# 9\r2\r" | tally reduce sum' 3
 bad 2 "printf '1 000\n2 000\n' | tally reduce sum --thousands ' '" "tally: thousands is ' ': must be one of , ' _ and a space, and not the delimiter"
 
 # ---- lines with more cells than the first one, or fewer ----
+# a column of numbers beside signs is not left out silently; one of other words is
+for cell in '5%' '$5' '-5 %' '(5)' '"3,14%"' '£4.9' '5 €' '−5' '<5'; do
+    shown=${cell//\"/}
+    bad 2 "printf 'a,b,c\nx,%s,1\ny,%s,2\n' '$cell' '$cell' | tally reduce sum --axis 0" "tally: standard input: column 2 has '$shown', which is no number here: choose the columns with --column"
+done
+for cell in A5 5A 2024-05-01 12:30 - % '#5' 5kg; do
+    ok "printf 'a,b,c\nx,%s,1\ny,%s,2\n' '$cell' '$cell' | tally reduce sum --axis 0" 3
+done
 printf 'id,price,qty\n1,10,2\n2,3,14,5\n' >long.csv # 3,14 without quotes
 printf 'x y\n1 10 20\n2 30 40\n' >rows.txt          # as write.table of R, without quotes
 printf 'at temp wind\n1 10 3\n2    4\n' >blank.txt

@@ -16,7 +16,7 @@ enum { BLOCK = 256 };
 typedef struct ordered {
     tally_stream *stream;
     MemoryContextCallback close;
-    int two, n; /* arguments are pairs; rows that wait */
+    int two, n, any; /* arguments are pairs; rows that wait; there was a row without NULL */
     double x[BLOCK], y[];
 } ordered;
 
@@ -71,6 +71,7 @@ Datum tally_row(PG_FUNCTION_ARGS)
         elog(ERROR, "a transition function of tally was called outside an aggregate");
     ordered *o = PG_ARGISNULL(0) ? begin(fcinfo, memory) : (ordered *)PG_GETARG_POINTER(0);
     if (PG_ARGISNULL(1) || (o->two && PG_ARGISNULL(2))) PG_RETURN_POINTER(o);
+    o->any = 1;
     o->x[o->n] = PG_GETARG_FLOAT8(1);
     if (o->two) o->y[o->n] = PG_GETARG_FLOAT8(2);
     if (++o->n == BLOCK) push(o);
@@ -83,6 +84,7 @@ Datum tally_result(PG_FUNCTION_ARGS)
     double value;
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     ordered *o = (ordered *)PG_GETARG_POINTER(0);
+    if (!o->any) PG_RETURN_NULL();
     push(o);
     check(tally_stream_finish(o->stream, &value, NULL), "tally");
     PG_RETURN_FLOAT8(value);

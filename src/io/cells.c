@@ -169,9 +169,8 @@ TL_FORCE_INLINE int read_text(line *t)
 TL_FORCE_INLINE tl_span key_of(const tl_chunk *c, const line *t)
 {
     tl_span key = {(uint32_t)(t->s - c->start), (uint32_t)(t->e - t->s)};
-    if (!t->simple && t->l->quotes && t->s > c->start && t->s[-1] == '"' &&
-        memchr(t->s, '"', key.length))
-        key.length |= TL_DOUBLED;
+    if (!t->simple && t->l->quotes && memchr(t->s, '"', key.length))
+        key.length |= TL_QUOTED | (t->s > c->start && t->s[-1] == '"' ? TL_DOUBLED : 0);
     return key;
 }
 

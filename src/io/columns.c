@@ -226,21 +226,31 @@ static tally_status name_columns(struct choice *c)
     return TALLY_OK;
 }
 
-/* Refuses column i of words if its first word is a number in another spelling: numbers must not be
- * ignored silently. */
+/* Bytes of a sign beside a number, as in $5, or 0. C2 and E2 begin symbols of UTF-8. */
+static int sign_at(const char *p)
+{
+    return strchr("-+()<>~*= $%", *p) ? 1 : *p == '\xc2' ? 2 : 3 * (*p == '\xe2');
+}
+
+/* Refuses column i of words if its first word is a number in another spelling, because a column
+ * of numbers must not be ignored silently. */
 static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
 {
     assert(i >= 0);
     const tl_field_text *const x = tl_first_known_cell(&c->lines, c->from, i);
     assert(x);
+    tl_field_text bare = *x; /* without the signs around it */
+    for (int k = 1; k <= 3; k++)
+        if (bare.e - bare.s >= k && sign_at(bare.e - k) == k)
+            bare.e -= k, k = 0;
+        else if (bare.e - bare.s >= k && sign_at(bare.s) == k)
+            bare.s += k, k = 0;
     const char between = tl_grouped(x->s, x->e);
-    const char *p = x->s + (x->s < x->e && (*x->s == '-' || *x->s == '+'));
-    while (p < x->e && *p >= '0' && *p <= '9') p++;
-    const char *const digits = p;
-    if (p < x->e && *p == ',')
-        for (p++; p < x->e && *p >= '0' && *p <= '9';) p++;
-    const int comma = digits > x->s && p > digits + 1 && p == x->e;
-    if (!between && !comma) return TALLY_OK;
+    static const tl_layout comma = {.decimal = ','};
+    const tl_lines other = {.l = &comma, .dtype = TALLY_F64};
+    if (!tl_grouped(bare.s, bare.e) && tl_kind(&c->lines, &bare) != TL_NUMBER &&
+        tl_kind(&other, &bare) != TL_NUMBER)
+        return TALLY_OK;
     char option[40] = "";
     const char quote = between == '\'' ? '"' : '\'';
     if (between)

@@ -242,9 +242,12 @@ static tally_status begin(tally_file *f, tl_compressed *c)
 
 tally_status tl_compressed_open(tally_file *f)
 {
-    for (int kind = GZIP; kind <= ZSTD; kind++) {
+    for (int i = -1; i <= 16; i++) { /* -1: gzip; 1 to 16: a frame of zstd that is skipped */
+        const int kind = i < 0 ? GZIP : ZSTD;
+        const char skipped[] = {(char)(0x4f + i), 0x2a, 0x4d, 0x18};
         int is = 0;
-        tally_status s = tl_input_begins(f, kinds[kind].magic, kinds[kind].length, &is);
+        tally_status s = tl_input_begins(f, i > 0 ? skipped : kinds[kind].magic,
+                                         i > 0 ? sizeof skipped : kinds[kind].length, &is);
         if (!s && !is) continue;
         tl_compressed *const c = s ? NULL : calloc(1, sizeof *c);
         if (!c) return s ? s : tl_no_memory(f->ctx, sizeof *c, "decompressing");

@@ -260,7 +260,8 @@ typedef struct tl_span {
     uint32_t at, length;
 } tl_span; /* a line, from the chunk's start; or the cell of a key */
 
-/* A bit in the length of a key's cell: it was quoted, and has doubled quotes in it. */
+/* Bits in the length of a key's cell: it has quotes; they are doubled. */
+#define TL_QUOTED  ((uint32_t)1 << 30)
 #define TL_DOUBLED ((uint32_t)1 << 31)
 typedef struct tl_chunk {
     const char *start, *end; /* whole lines; TL_PAD bytes after end are readable */

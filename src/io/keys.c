@@ -25,9 +25,8 @@ typedef struct {
 } slot;
 
 typedef struct {
-    const char *raw;   /* as in the file */
-    const char *shown; /* with doubled quotes as one, and a terminating 0 */
-    uint32_t length;   /* of raw, with the bit TL_DOUBLED */
+    const char *text; /* with doubled quotes as one, and a terminating 0 */
+    uint32_t length;
 } cell;
 
 typedef struct block {
@@ -103,13 +102,23 @@ const char *tally_file_key(const tally_file *file, int64_t group, int64_t column
     if (column < 0 || group < 0 || group >= tally_file_groups(file) ||
         column >= file->keys->columns)
         return NULL;
-    return file->keys->cells[group * file->keys->columns + column].shown;
+    return file->keys->cells[group * file->keys->columns + column].text;
+}
+
+static inline uint32_t length_of(const tl_span *key) { return key->length & (TL_QUOTED - 1); }
+
+/* The character of a key at *p, which moves to the next one. */
+static inline const char *next_of(const tl_span *key, const char **p)
+{
+    const char *const at = *p;
+    *p += 1 + (*at == '"' && key->length & TL_DOUBLED);
+    return at;
 }
 
 /* TL_PAD bytes after the text are readable. */
 static inline slot key_of(const tl_keys *k, const char *text, const tl_span *key)
 {
-    const uint32_t n = key->length; /* with TL_DOUBLED it is not short */
+    const uint32_t n = key->length; /* with TL_QUOTED it is not short */
     slot made = {.length = LONG};
     if (k->columns == 1 && n <= SHORT) {
         memcpy(made.word, text + key->at, SHORT);
@@ -119,8 +128,13 @@ static inline slot key_of(const tl_keys *k, const char *text, const tl_span *key
         return made;
     }
     tl_hash h = tl_hash_begin(k->secret);
-    for (int64_t c = 0; c < k->columns; c++)
-        tl_hash_text(&h, text + key[c].at, key[c].length & ~TL_DOUBLED);
+    for (int64_t c = 0; c < k->columns; c++) {
+        const char *p = text + key[c].at, *const end = p + length_of(&key[c]);
+        /* `"a""b"` and `a"b` are one key */
+        while (key[c].length & TL_QUOTED && p < end)
+            tl_hash_word(&h, (unsigned char)*next_of(&key[c], &p));
+        tl_hash_text(&h, p, (size_t)(end - p));
+    }
     made.word[0] = tl_hash_end(&h);
 
     return made;
@@ -140,12 +154,21 @@ static inline uint64_t hash_of(const tl_keys *k, const slot *key)
     return tl_hash_end(&h);
 }
 
+static int same_doubled(const cell *g, const char *text, const tl_span *key)
+{
+    const char *p = text + key->at, *const end = p + length_of(key);
+    uint32_t n = 0;
+    while (p < end && n < g->length && g->text[n] == *next_of(key, &p)) n++;
+    return p >= end && n == g->length;
+}
+
 static inline int same(const cell *g, const char *text, const tl_span *key, int64_t columns)
 {
     assert(columns >= 1);
     for (int64_t c = 0; c < columns; c++)
-        if (g[c].length != key[c].length ||
-            memcmp(g[c].raw, text + key[c].at, key[c].length & ~TL_DOUBLED) != 0)
+        if (key[c].length & TL_DOUBLED ? !same_doubled(&g[c], text, &key[c])
+                                       : g[c].length != length_of(&key[c]) ||
+                                             memcmp(g[c].text, text + key[c].at, g[c].length) != 0)
             return 0;
     return 1;
 }
@@ -242,26 +265,19 @@ static int grow(tl_keys *k)
     return 1;
 }
 
-/* Adds key i of the batch as a new group, at its free slot. 0: no memory. */
+/* Adds key i of the batch as a new group, at its free slot. 0: no memory; -1: a byte 0. */
 static int add(tl_keys *k, slot *at, const tl_chunk *chunk, const batch *b, int64_t i)
 {
     const tl_span *const key = &chunk->keys[b->row[i] * k->columns];
     cell *const cells = &k->cells[k->count * k->columns];
     for (int64_t c = 0; c < k->columns; c++) {
-        const int doubled = (key[c].length & TL_DOUBLED) != 0;
-        const size_t n = key[c].length & ~TL_DOUBLED;
-        char *const raw = new_text(k, (doubled ? 2 * n : n) + 2), *shown = raw;
-        if (!raw) return 0;
-        memcpy(raw, chunk->start + key[c].at, n);
-        raw[n] = 0;
-        if (doubled) shown += n + 1;
-        cells[c] = (cell){raw, shown, key[c].length};
-
-        for (size_t j = 0; doubled && j < n; j++) {
-            *shown++ = raw[j];
-            if (raw[j] == '"' && j + 1 < n && raw[j + 1] == '"') j++;
-            *shown = 0;
-        }
+        const char *p = chunk->start + key[c].at, *const end = p + length_of(&key[c]);
+        char *const text = new_text(k, length_of(&key[c]) + 1), *to = text;
+        if (!text) return 0;
+        while (p < end) *to++ = *next_of(&key[c], &p);
+        *to = 0;
+        if (memchr(text, 0, (size_t)(to - text))) return -1;
+        cells[c] = (cell){text, (uint32_t)(to - text)};
     }
 
     *at = b->key[i];
@@ -281,7 +297,9 @@ tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows
             slot *const s = look_up(k, c, &b, i);
             if (s->code == TL_NEW && k->count == GROUPS_MOST)
                 return tl_unsupported_on(f, "there are more than %d groups", GROUPS_MOST);
-            if (!space || (s->code == TL_NEW && !add(k, s, c, &b, i)))
+            const int added = space && s->code == TL_NEW ? add(k, s, c, &b, i) : space;
+            if (added < 0) return tl_bad_data_on(f, "a key has a byte 0, which is no text");
+            if (!added)
                 return tl_no_memory(f->ctx, (size_t)k->count * sizeof(cell) * (size_t)k->columns,
                                     "the groups");
             c->codes[b.row[i]] = s->code;

@@ -148,6 +148,7 @@ SELECT tally_sum(x ORDER BY id) = tally_sum(x ORDER BY id) AS same, tally_max(y 
 SELECT tally_sum(v ORDER BY k), tally_sum(v ORDER BY v), tally_mean(v ORDER BY v) * 3 AS "mean, 3 times"
     FROM (VALUES (1e100::float8, 1), (1, 2), (-1e100, 0)) AS s (v, k);
 SELECT tally_mean(v ORDER BY v), tally_var(v ORDER BY v), tally_dot(v, v ORDER BY v) FROM generate_series(1, 700) AS v;
+SELECT tally_sum(v ORDER BY v), tally_max(v ORDER BY v), tally_dot(v, w ORDER BY v) FROM (VALUES (NULL::float8, 1::float8), (NULL, 2)) AS s (v, w);
 SELECT tally_sum(x) FROM t;
 SELECT tally_mean(x) OVER (ORDER BY id) FROM t;
 
