@@ -14,8 +14,8 @@ def bounds(keys, low, high, /, *, closed="both", ties="all"):
     ``keys[j] - keys[i]`` lies between ``low`` and ``high``. Distances are exact: no key is rounded, and no sum
     overflows. ``closed`` says which ends belong to the window: ``"both"``, ``"right"``, ``"left"``, ``"neither"``.
     ``keys`` have one axis and are numbers, on a GPU int32, int64, uint64 or float64, ascending or descending, or times:
-    ``low`` and ``high`` are then 0 or lengths of time, ``"-5s"`` or a timedelta. It is the value of keys that counts, so
-    of descending keys ``bounds(t, -5, 0)`` has rows after ``i``. ``ties="row"`` leaves out the rows after ``i`` that
+    ``low`` and ``high`` are then 0 or lengths of time, ``"-5s"`` or a timedelta. It is the value of keys that counts,
+    so of descending keys ``bounds(t, -5, 0)`` has rows after ``i``. ``ties="row"`` leaves out the rows after ``i`` that
     have the same key, as pandas does, and no others; ``"all"`` has all of them, as SQL and Polars do. Infinite keys
     are 0 apart where they are equal, and infinitely far from all others.
 

@@ -69,8 +69,8 @@ def call(self, table):
 
 
 def _at_once(self, table):
-    """The results of columns of numbers, by their places: where they are few, of one call on all columns of a type, else
-    of NumPy's arrays. What is wrong with one is told column by column."""
+    """The results of columns of numbers, by their places: where they are few, of one call on all columns of a type,
+    else of NumPy's arrays. What is wrong with one is told column by column."""
     import numpy
 
     is_matrix, whole = self.verb in _OF_MATRIX, self.verb == "reduce" and table.scalars

@@ -225,7 +225,7 @@ def _of_numpy(on, name):
         exact = False
     if not exact:
         raise ValueError(
-            f"{name} has times of {on.dtype.newbyteorder('=')} that are no whole number of {unit} in 64 bits, and none is "
-            "rounded: give {name}.astype('int64'), and the window as a number of the same units"
+            f"{name} has times of {on.dtype.newbyteorder('=')} that are no whole number of {unit} in 64 bits, and none "
+            f"is rounded: give {name}.astype('int64'), and the window as a number of the same units"
         )
     return found.view("i8"), unit
