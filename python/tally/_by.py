@@ -5,7 +5,7 @@ import sys
 from array import array
 from collections import namedtuple
 
-from . import _core, _kinds, _tables, _words
+from . import _columns, _core, _kinds, _tables, _words
 from ._kinds import _library, class_of
 
 __all__ = ["Keyed"]
@@ -27,7 +27,7 @@ class Groups:
     """
 
     def __init__(self, by, sort=False, dropna=True):
-        self.columns = list(_columns(by))
+        self.columns = _keys_of(by)
         if not self.columns:
             raise ValueError("by has no keys: must be an array of keys, or several")
         parts = [_encode(column, not dropna) for _, column in self.columns]
@@ -46,11 +46,14 @@ class Groups:
 
     def same_labels(self, x, name="by"):
         """Raises where a key of pandas or xarray has other labels than ``x``."""
+        library = _library(x)
+        if library != "pandas" and library != "xarray":
+            return
         table = _tables.opened(x)
         if table is not None and table.names:
             x = table.column(0)
         for _, column in self.columns:
-            if _library(x) == _library(column) and _library(x) in ("pandas", "xarray"):
+            if _library(column) == library:
                 _kinds.same_labels(x, column, name)
 
     def fold(self, what, op, x, dtype, scan, window, next, where):
@@ -59,10 +62,10 @@ class Groups:
 
     def keyed(self, x, values):
         """Values of the groups with their keys, for what ``x`` is from."""
-        keys = self.keys()
-        if _library(x) in ("polars", "pyarrow") and _tables.opened(values) is not None:
+        keys, library = self.keys(), _library(x)
+        if library in ("polars", "pyarrow") and _tables.opened(values) is not None:
             return _tables.with_keys([name for name, _ in self.columns], keys, values)
-        if _library(x) != "pandas":
+        if library != "pandas":
             return Keyed(keys[0] if len(keys) == 1 else tuple(keys), values)
         pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
         names = [name for name, _ in self.columns]
@@ -116,7 +119,7 @@ class Sorted:
         self.groups = Groups(by, False, dropna)
         self.groups.same_labels(x)
         table = _tables.opened(x)
-        self.shape = _core.like(x)[1] if table is None else (table.height,)
+        self.shape = _columns.shape_of(x) if table is None else (table.height,)
         rows = len(self.groups.codes)
         if self.shape != (rows,):
             raise ValueError(f"by has {rows} elements: must have one for each element of x, of shape {self.shape}")
@@ -142,11 +145,13 @@ class Sorted:
 # ---- the columns of keys ----
 
 
-def _columns(by):
+def _keys_of(by):
     """Names and columns."""
     library = _library(by)
+    if library == "numpy":
+        return [(None, by)]
     if isinstance(by, dict):
-        return by.items()
+        return list(by.items())
     if library in ("pandas", "polars") and hasattr(by, "columns"):
         return [(name, by[name]) for name in by.columns]
     if library == "pyarrow" and hasattr(by, "column_names"):
@@ -281,7 +286,7 @@ def _of_dictionary(column):
     for part in parts:
         # chunks often have one dictionary: it is told by its memory
         of = part.dictionary
-        place = (len(of), of.offset, *(buffer and buffer.address for buffer in of.buffers()))
+        place = (len(of), of.offset, *(getattr(buffer, "address", None) for buffer in of.buffers()))
         if place not in dictionaries:
             dictionaries[place] = of, count
             count += len(of)

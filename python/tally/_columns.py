@@ -9,9 +9,10 @@ nulls of Polars and Arrow are masked, so that they are left out."""
 
 import sys
 
+from . import _core
 from ._kinds import _from_pandas, _library
 
-__all__ = ["fold", "is_time", "take", "times", "zone"]
+__all__ = ["fold", "is_time", "shape_of", "take", "ticks", "times", "zone"]
 
 _NAT = -(1 << 63)
 _POINTS = {"min", "max", "minmax", "first", "last", "argmin", "argmax", "count"}
@@ -31,6 +32,35 @@ def times(x):
     """The times of a column as datetime64 or timedelta64, masked where they are null; None: it has none."""
     plain = take(x, "on")[0]
     return plain if getattr(getattr(plain, "dtype", None), "kind", "") in ("m", "M") else None
+
+
+def ticks(x, name):
+    """The times of an array or a list as 64-bit ticks, masked where they are null, and what makes times of x's library
+    of others: give(ticks). None, None: x has no times."""
+    if isinstance(x, (list, tuple)) and x:
+        from ._times import of_list
+
+        found = of_list(x)
+        x = x if found is None else found
+    library = _library(x)
+    if library in ("pandas", "polars", "pyarrow"):
+        plain, give = take(x, name)
+    else:
+        plain = x.to_numpy() if library == "xarray" else x if library == "numpy" else None
+        give = None
+    if not is_time(plain):
+        return None, None
+    numpy = sys.modules["numpy"]
+    plain = numpy.asanyarray(plain)
+    plain = plain.astype(plain.dtype.newbyteorder("="), copy=False)
+    if give is None:
+        return plain.view("i8"), lambda found: found.view(plain.dtype)
+    return plain.view("i8"), lambda found: give(numpy.asarray(numpy.ma.getdata(found)).view(plain.dtype))
+
+
+def shape_of(x):
+    found = ticks(x, "x")[0]
+    return _core.like(x)[1] if found is None else found.shape
 
 
 def is_time(array):
@@ -78,7 +108,7 @@ def _pandas_arrow(x, name):
     import pandas
     import pyarrow
 
-    plain, give = _arrow(pyarrow.chunked_array(x.array.__arrow_array__()))
+    plain, give = _arrow(pyarrow.chunked_array(getattr(x, "array", x).__arrow_array__()))
     if plain is None:
         return _from_pandas(x, name)[0], None
 
@@ -187,7 +217,8 @@ def fold(call, x):
     op = call["op"]
     base = _base(op, x.dtype, call.verb)
     if call.verb == "rolling":
-        return call.having(x=numpy.where(numpy.isnat(numpy.ma.filled(x, "NaT")), numpy.nan, 0.0)).run()
+        gone = numpy.isnat(numpy.ma.getdata(x)) | numpy.ma.getmaskarray(x)
+        return call.having(x=numpy.where(gone, numpy.nan, 0.0)).run()
     for name in ("init", "out", "next", "dtype"):
         if call[name] is not None:
             raise ValueError(f"{name}: cannot be given where x has times")

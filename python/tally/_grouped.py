@@ -60,7 +60,7 @@ def spans(file, arguments, jobs, more):
     if not pa.types.is_temporal(kind) and not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
         raise ValueError(f"{file.path}: column {time!r} has elements of type {kind}: must be times or numbers")
     try:
-        ticks, unit = _times._keys(table.column(time))
+        ticks, unit = _times.numbered(table.column(time), "on")
         ticks = np.asarray(ticks)
         if ticks.dtype not in ("i4", "i8", "u8", "f8"):
             ticks = ticks.astype("f8" if ticks.dtype.kind == "f" else "i8")
@@ -123,9 +123,7 @@ def _distance(file, arguments, option, real, unit):
         if abs(float(text)) >= (math.inf if real else 2**63):
             raise _usage(f"--{option} is {text!r}: must be above -2^63 and below 2^63, as the keys of --by are")
         return Fraction(float(text)) if real else Fraction(text)
-    found = sum(
-        Fraction(count) * _NANOSECONDS[name] for count, name in re.findall(rf"({_NUMBER})([a-z]+)", parts[2])
-    )
+    found = sum(Fraction(count) * _NANOSECONDS[name] for count, name in re.findall(rf"({_NUMBER})([a-z]+)", parts[2]))
     if found.denominator != 1 or found >= 1 << 63:
         raise _usage(f"--{option} is {text!r}: must be a whole number of nanoseconds below 2^63")
     return (-found if parts[1] else found) / _times._NANOSECONDS[unit]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Sorted keys, runs of equal ones, and groups: what to give to ranges and segments, and reductions by group."""
 
-from . import _core, _kinds, _words
+from . import _columns, _core, _kinds, _words
 from ._rolling import ends
 
 __all__ = ["bounds", "by_key", "groups", "runs", "take"]
@@ -13,10 +13,11 @@ def bounds(keys, low, high, /, *, closed="both", ties="all"):
     To look back 5 units: ``bounds(t, -5, 0)``. The window of row ``i`` has the rows ``j`` whose distance
     ``keys[j] - keys[i]`` lies between ``low`` and ``high``. Distances are exact: no key is rounded, and no sum
     overflows. ``closed`` says which ends belong to the window: ``"both"``, ``"right"``, ``"left"``, ``"neither"``.
-    ``keys`` have one axis and are numbers, on a GPU int32, int64, uint64 or float64, ascending or descending; it is
-    their value that counts, so of descending keys ``bounds(t, -5, 0)`` has rows after ``i``. ``ties="row"`` leaves out
-    the rows after ``i`` that have the same key, as pandas does, and no others; ``"all"`` has all of them, as SQL and
-    Polars do. Infinite keys are 0 apart where they are equal, and infinitely far from all others.
+    ``keys`` have one axis and are numbers, on a GPU int32, int64, uint64 or float64, ascending or descending, or times:
+    ``low`` and ``high`` are then 0 or lengths of time, ``"-5s"`` or a timedelta. It is the value of keys that counts,
+    so of descending keys ``bounds(t, -5, 0)`` has rows after ``i``. ``ties="row"`` leaves out the rows after ``i`` that
+    have the same key, as pandas does, and no others; ``"all"`` has all of them, as SQL and Polars do. Infinite keys
+    are 0 apart where they are equal, and infinitely far from all others.
 
     >>> import tally
     >>> start, end = tally.bounds([0, 1, 1, 5], -1, 0)
@@ -29,8 +30,11 @@ def bounds(keys, low, high, /, *, closed="both", ties="all"):
     leaves out, and so is not one range; an integer that float64, the type of such keys, does not hold. The sentence
     names the row. OverflowError: ``low`` or ``high`` beyond int64.
     """
-    from ._times import widened
+    from ._times import distance, numbered, widened
 
+    if _columns.ticks(keys, "keys")[0] is not None:
+        keys, unit = numbered(keys, "keys")
+        low, high = distance(low, "low", unit), distance(high, "high", unit)
     keys = widened(_plain_array(keys), "keys")[0]
     return _core.bounds(keys, low, high, *ends(closed), _words.ties(ties))
 
@@ -38,13 +42,15 @@ def bounds(keys, low, high, /, *, closed="both", ties="all"):
 def runs(keys, /):
     """Cuts ``keys``, of one axis, into runs of equal neighbours: the offsets of :func:`segments`.
 
-    Run ``r`` has elements ``offsets[r]`` to ``offsets[r + 1] - 1``. NaN equals NaN, -0 equals 0, and a null a null.
+    ``keys`` are numbers or times. Run ``r`` has elements ``offsets[r]`` to ``offsets[r + 1] - 1``. NaN equals NaN, NaT
+    equals NaT, -0 equals 0, and a null a null.
 
     >>> import tally
     >>> tally.runs([7, 7, 5, 7]).tolist()
     [0, 2, 3, 4]
     """
-    return _core.runs(_plain_array(keys))
+    ticks = _columns.ticks(keys, "keys")[0]
+    return _core.runs(_plain_array(keys) if ticks is None else ticks)
 
 
 def groups(codes, groups, /):
@@ -67,7 +73,8 @@ def groups(codes, groups, /):
 
 
 def take(x, order, /):
-    """The elements of ``x``, of one axis, at the places ``order``, integers. What is null or masked stays so.
+    """The elements of ``x``, numbers or times of one axis, at the places ``order``, integers. What is null or masked
+    stays so.
 
     >>> import tally
     >>> tally.take([1.5, 2.5], [1, 1, 0]).tolist()
@@ -75,6 +82,9 @@ def take(x, order, /):
 
     ValueError: a place that ``x`` does not have.
     """
+    ticks, give = _columns.ticks(x, "x")
+    if ticks is not None:
+        return give(take(ticks, order))
     x, order = _plain_array(x), _plain_array(order)
     there = _core.present(x, None, None)
     if there is None:
@@ -98,14 +108,16 @@ def by_key(x, codes, op, /, *, groups=None, dtype=None, next=None, where=None):
     """
     for other, name in ((codes, "codes"), (next, "next"), (where, "where")):
         _same_labels(x, other, name)
-    x, codes, next, where = (_plain_array(each) for each in (x, codes, next, where))
-    shape, wanted = _core.like(x)[1], _checked(codes)
+    ticks = _columns.ticks(x, "x")[0]
+    codes, next, where = (_plain_array(each) for each in (codes, next, where))
+    x = _plain_array(x) if ticks is None else x
+    shape, wanted = _core.like(x)[1] if ticks is None else ticks.shape, _checked(codes)
     if shape != wanted:
         raise ValueError(f"x has shape {shape}, codes {wanted}: one axis, and a code for each element")
     if groups is None:
         some = int(_core.reduce("count", codes, None, False, None, None, None, None))
         groups = 1 + int(_core.reduce("max", codes, None, False, None, None, None, None)) if some else 0
-    if _core.like(x)[4] < 0:
+    if ticks is not None or _core.like(x)[4] < 0:
         return _core.by(0, op, x, codes, groups, False, dtype, False, False, 0, 0, 0, 0, next, where)
     order, offsets = _core.groups(codes, groups)  # the elements stay on their device
     there = _core.present(x, where, next)

@@ -14,15 +14,29 @@ _LIBRARIES = {"numpy", "pandas", "polars", "pyarrow", "xarray", "torch", "cupy",
 def class_of(object):
     """The class of an object, or the nearest of its base classes that is from a library above: Series for a user's
     subclass of it."""
-    for base in type(object).__mro__:
-        if (base.__module__ or "").partition(".")[0] in _LIBRARIES:
-            return base
-    return type(object)
+    return _found(type(object))[0]
 
 
 def _library(object):
     """The name of the package that this class is from: 'pandas', 'torch'."""
-    return (class_of(object).__module__ or "").partition(".")[0]
+    return _found(type(object))[1]
+
+
+_known: dict = {}  # what _found has found, by class
+
+
+def _found(kind):
+    known = _known.get(kind)
+    if known is None:
+        base = next((base for base in kind.__mro__ if _package(base) in _LIBRARIES), kind)
+        if len(_known) >= 256:  # classes that are made as the program runs
+            _known.clear()
+        known = _known[kind] = base, _package(base)
+    return known
+
+
+def _package(kind):
+    return (kind.__module__ or "").partition(".")[0]
 
 
 def call(verb, args):
@@ -110,6 +124,7 @@ def _numpy(object):
 
 
 _NUMBERS = {bool, int, float}
+_INTEGERS = {"codes", "order", "start", "end", "offsets"}
 
 
 def _python(number):
@@ -180,7 +195,9 @@ def _plain(values, shape, name, kinds):
     from . import _core
 
     dtype, code = ("bool", "B") if kinds == {bool} else ("int64", "q")
-    if float in kinds or not kinds:
+    if not kinds and name != "x":  # of no elements, the type that is wanted
+        dtype, code = ("bool", "B") if name == "where" else ("int64", "q") if name in _INTEGERS else ("float64", "d")
+    elif float in kinds or not kinds:
         dtype, code = "float64", "d"
     elif code == "q" and max(values) >= 1 << 63:
         dtype, code = "uint64", "Q"
@@ -250,7 +267,7 @@ def _to_pandas(object, result):
     array = numpy.asarray(result)
     if array.ndim == 0:
         return array[()]
-    if array.shape != object.shape:
+    if array.shape != object.shape or class_of(object).__name__ != "Series":
         return array
     return sys.modules["pandas"].Series(array, index=object.index, name=object.name, copy=False)
 

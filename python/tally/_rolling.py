@@ -115,7 +115,11 @@ class Rolling:
         else:
             if falling:
                 low, high, low_open, high_open = -high, -low, high_open, low_open
-            self._start, self._end = _core.bounds(keys, low, high, low_open, high_open, row)
+            try:
+                self._start, self._end = _core.bounds(keys, low, high, low_open, high_open, row)
+            except ValueError as wrong:  # of keys, which are on here
+                text = str(wrong).replace("keys must be numbers that", "must be sorted; the first and the last")
+                raise ValueError(text.replace("keys", "on", 1)) from None
         self._before = self._after = 0
         self._minimum = 1 if min_periods is None else _integer(min_periods, "min_periods", 0)
 

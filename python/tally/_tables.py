@@ -4,6 +4,7 @@
 table --columns--> one call for each --> results --build--> a table of the same library, with its names and index"""
 
 import sys
+from itertools import repeat
 
 from . import _core
 from ._columns import is_time, take
@@ -37,8 +38,13 @@ def call(self, table):
     found = table.at_once(self) if self["next"] is None and self["where"] is None else None
     if found is not None:
         return found
+    ready = _at_once(self, table)
+    columns = repeat(None) if len(ready) == len(table.names) else table.columns()
     results = []
-    for at, (name, column) in enumerate(zip(table.names, table.columns())):
+    for at, (name, column) in enumerate(zip(table.names, columns)):
+        if at in ready:
+            results.append(ready[at])
+            continue
         changes = {"x": column}
         for other in ("next", "where"):
             if self[other] is not None:
@@ -62,6 +68,36 @@ def call(self, table):
     return table.built(results, rows)
 
 
+def _at_once(self, table):
+    """The results of columns of numbers, by their places: where they are few, of one call on all columns of a type,
+    else of NumPy's arrays. What is wrong with one is told column by column."""
+    import numpy
+
+    is_matrix, whole = self.verb in _OF_MATRIX, self.verb == "reduce" and table.scalars
+    if self["next"] is not None or self["where"] is not None or not table.height or not table.names:
+        return {}
+    if is_matrix and (
+        table.height * len(table.names) > _FEW or (self.verb != "reduce" and self.rows(table.height) is None)
+    ):
+        return {}
+    changes = {"axis": int(is_matrix)} if self.takes("axis") else {}
+    if self.verb == "reduce" and not table.scalars:
+        changes["keepdims"] = True
+    of_type, results = {}, {}
+    for at, column in table.numbers_of_numpy():
+        of_type.setdefault(column.dtype if is_matrix else at, {})[at] = column
+    try:
+        for columns in of_type.values():
+            x = list(columns.values())
+            found = self.having(x=numpy.array(x) if is_matrix else x[0], **changes).run()
+            if found.ndim != 1 + (is_matrix and not whole):  # several values for each column
+                return {}
+            results.update(zip(columns, found if is_matrix else [found]))
+    except (TypeError, ValueError):
+        return {}
+    return results
+
+
 def column_named(x, name):
     """The column of this name, the table without it, and what puts it back into results: back(results, rows)."""
     table = opened(x)
@@ -80,9 +116,11 @@ def column_named(x, name):
 
 def keyed_by(x, by):
     """A table without the columns that ``by`` names, and these columns, by name; anything else as it is."""
-    table = opened(x)
     words = [by] if isinstance(by, str) else by
-    if table is None or not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
+    if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
+        return x, by
+    table = opened(x)
+    if table is None:
         return x, by
     keys = {}
     for word in words:
@@ -112,7 +150,14 @@ def each_column(x, other, run):
 def with_keys(names, keys, values):
     """A table of Polars or Arrow whose first columns are the keys of its rows."""
     for at, (name, key) in enumerate(zip(names, keys)):
-        values = opened(values).joined(at, "key" if name is None else name, key)
+        table = opened(values)
+        if name is None:
+            name = next(word for word in ("key", *map("key{}".format, range(2, 99))) if word not in table.names)
+        elif name in table.names:
+            raise ValueError(
+                f"by: x has a column {name!r} too: by={name!r} takes it for the keys, or give it another name"
+            )
+        values = table.joined(at, name, key)
     return values
 
 
@@ -183,6 +228,7 @@ def _across(self, table, axis):
 # ---- one class for each library ----
 
 _OF_MATRIX = ("reduce", "scan", "window", "rolling")  # verbs of any number of axes
+_FEW = 1 << 17  # elements of a table, for which calls take longer than a copy
 
 
 class _Pandas:
@@ -198,22 +244,29 @@ class _Pandas:
     def columns(self):
         return (column for _, column in self.x.items())
 
+    def numbers_of_numpy(self):
+        """The places of the columns of numbers, with them as arrays of NumPy."""
+        if self.height * len(self.names) <= _FEW and self.type_of_all(_NUMBERS):
+            return enumerate(self.x.to_numpy().T)
+        kinds = enumerate(zip(self.x.dtypes, self.columns()))
+        return [(at, column.to_numpy()) for at, (kind, column) in kinds if _is_plain(kind, _NUMBERS)]
+
     def matrix(self):
         return self.x.to_numpy() if self.type_of_all() else _stacked(self)
 
-    def type_of_all(self):
+    def type_of_all(self, letters="biufmM"):
         """The type of all columns, of numbers or times of NumPy; None: there are several types, or others."""
         kinds = set(self.x.dtypes)
         kind = kinds.pop() if len(kinds) == 1 else None
-        return kind if type(kind).__module__ == "numpy.dtypes" and kind.kind in "biufmM" else None
+        return kind if _is_plain(kind, letters) else None
 
     def at_once(self, call):
         """The result for few elements of one type, by one call on their matrix. None: column by column, which also says
         in which one a fault is."""
-        if call.verb not in _OF_MATRIX or not 0 < self.height * len(self.names) <= 1 << 17:
+        if call.verb not in _OF_MATRIX or not 0 < self.height * len(self.names) <= _FEW:
             return None
-        kind, rows = self.type_of_all(), call.rows(self.height)
-        if kind is None or kind.kind in "mM" or (rows is None and call.verb != "reduce"):
+        kind, rows = self.type_of_all(_NUMBERS), call.rows(self.height)
+        if kind is None or (rows is None and call.verb != "reduce"):
             return None
         try:
             found = call.having(x=self.x.to_numpy(), axis=0).run()
@@ -242,8 +295,11 @@ class _Pandas:
         return pandas.Series(_alike(results), index=self.x.columns, dtype=None if results else "float64")
 
     def built(self, results, rows):
-        pandas = sys.modules["pandas"]
+        pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
         index = None if rows is None else self.x.index[rows]
+        kinds = {each.dtype if type(each) is numpy.ndarray else None for each in results}
+        if len(kinds) == 1 and None not in kinds and results[0].size * len(results) <= _FEW:  # in one block
+            return pandas.DataFrame(numpy.array(results).T, index=index, columns=self.x.columns, copy=False)
         columns = {at: getattr(each, "array", each) for at, each in enumerate(results)}
         found = pandas.DataFrame(columns, index=index, copy=False)
         found.columns = self.x.columns
@@ -257,6 +313,13 @@ class _Pandas:
         return sys.modules["pandas"].DataFrame(found, index=self.x.index, columns=self.x.columns[rows])
 
 
+_NUMBERS = "biuf"
+
+
+def _is_plain(kind, letters):
+    return type(kind).__module__ == "numpy.dtypes" and kind.kind in letters
+
+
 class _ByColumn:
     """Of Polars and Arrow, each of whose columns is an array of its own."""
 
@@ -265,6 +328,11 @@ class _ByColumn:
 
     def at_once(self, call):
         return None
+
+
+# types of Polars and Arrow that are those of NumPy, as they write them
+_PLAIN = {f"{prefix}{bits}" for prefix in ("Int", "UInt", "int", "uint") for bits in (8, 16, 32, 64)}
+_PLAIN |= {"Float32", "Float64", "float", "double"}
 
 
 class _Polars(_ByColumn):
@@ -280,6 +348,12 @@ class _Polars(_ByColumn):
     def columns(self):
         return self.x.get_columns()
 
+    def numbers_of_numpy(self):
+        """Those without nulls: NumPy has none."""
+        for at, (kind, column) in enumerate(zip(self.x.dtypes, self.columns())):
+            if str(kind) in _PLAIN and not column.null_count():
+                yield at, column.to_numpy()
+
     def matrix(self):
         return _stacked(self)
 
@@ -287,6 +361,15 @@ class _Polars(_ByColumn):
         return self.column(at), self.x.drop(self.names[at])
 
     def joined(self, at, name, column):
+        polars = sys.modules["polars"]
+        if not isinstance(column, polars.Series):
+            is_coarse = (
+                _library(column) == "numpy"
+                and is_time(column)
+                and str(column.dtype).partition("[")[2] not in ("ms]", "us]", "ns]")
+            )
+            column = column.astype(f"{column.dtype.kind}8[ms]") if is_coarse else column  # as Polars has them
+            column = polars.Series(list(column) if _library(column) == "tally" else column)
         return self.x.insert_column(at, column.alias(name))
 
     def series(self, each, name):
@@ -324,6 +407,12 @@ class _Arrow(_ByColumn):
     def columns(self):
         return self.x.columns
 
+    def numbers_of_numpy(self):
+        """Those without nulls: NumPy has none."""
+        for at, (kind, column) in enumerate(zip(self.x.schema.types, self.columns())):
+            if str(kind) in _PLAIN and not column.null_count:
+                yield at, column.to_numpy()
+
     def matrix(self):
         return _stacked(self)
 
@@ -334,6 +423,10 @@ class _Arrow(_ByColumn):
     def joined(self, at, name, column):
         columns, names = list(self.x.columns), list(self.names)
         column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        if _library(column) != "pyarrow":
+            import pyarrow
+
+            column = column.to_arrow() if _library(column) == "polars" else pyarrow.array(column)
         columns.insert(at, column)
         names.insert(at, name)
         return type(self.x).from_arrays(columns, names)

@@ -9,7 +9,7 @@ from operator import index
 from . import _core
 from ._kinds import _library, same_labels, take
 
-__all__ = ["keys_and_length", "widened"]
+__all__ = ["distance", "keys_and_length", "numbered", "widened"]
 
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "m": 60 * 10**9}
 _NANOSECONDS |= {"h": 3600 * 10**9, "D": 86400 * 10**9, "d": 86400 * 10**9, "w": 7 * 86400 * 10**9}
@@ -30,7 +30,7 @@ def keys_and_length(x, on, window, axis=None):
             raise ValueError(f"on: windows of time ({window!r}) need the time of each row: give on=")
     elif _library(x) == "pandas" and _library(on) == _library(x):
         same_labels(x.iloc[:, 0] if x.ndim == 2 and x.shape[1] else x, on, "on")
-    keys, unit = _keys(on)
+    keys, unit = numbered(on, "on")
     keys, whole = widened(keys, "on")
     if isinstance(keys, memoryview):  # which does not read big-endian elements itself
         keys = _core.reduce("first", keys, (), False, None, None, None, None)
@@ -70,22 +70,44 @@ def _number(window, whole):
     return number
 
 
+def distance(value, name, unit):
+    """A length of time of either sign, or 0, in units of keys that are times."""
+    found = 0 if type(value) is int and value == 0 else _nanoseconds(value, name)
+    if not isinstance(found, int):
+        raise ValueError(f"{name} is {value!r}: keys are times: must be 0 or a length of time, '-5s' or a timedelta")
+    if found % _NANOSECONDS[unit]:
+        raise ValueError(f"{name} is {value!r}: must be a whole number of the units of keys, {unit}")
+    return found // _NANOSECONDS[unit]
+
+
 def _length(window):
     """Nanoseconds."""
+    value = _nanoseconds(window, "window")
+    if not isinstance(value, int) or value <= 0:
+        raise ValueError(
+            f"window is {window!r}: must be a number of rows, or a length of time above 0 such as '2s', '1h30min' "
+            "or a timedelta"
+        )
+    return value
+
+
+def _nanoseconds(window, name):
+    """None: it is no length of time."""
     value = None
     if isinstance(window, str):
         from fractions import Fraction
 
-        parts = re.findall(_PART, window) if re.fullmatch(rf"(?:{_PART})+\s*", window) else [("1", window.strip())]
+        sign, text = (-1, window.strip()[1:]) if window.strip().startswith("-") else (1, window)
+        parts = re.findall(_PART, text) if re.fullmatch(rf"(?:{_PART})+\s*", text) else [("1", text.strip())]
         if any(unit in _CALENDAR for _, unit in parts):
-            raise _calendar(window)
+            raise _calendar(window, name)
         if all(unit in _NANOSECONDS for _, unit in parts):
             value = sum(Fraction(count) * _NANOSECONDS[unit] for count, unit in parts)
             if value.denominator != 1:
-                raise ValueError(f"window is {window!r}: must be a whole number of nanoseconds")
-            value = int(value)
+                raise ValueError(f"{name} is {window!r}: must be a whole number of nanoseconds")
+            value = sign * int(value)
     elif _library(window) == "numpy" and getattr(window, "dtype", None) is not None and window.dtype.kind == "m":
-        value = _of_timedelta64(window)
+        value = _of_timedelta64(window, name)
     elif isinstance(window, datetime.timedelta):  # pandas.Timedelta is one, with nanoseconds
         value = ((window.days * 86400 + window.seconds) * 10**6 + window.microseconds) * 1000
         value += getattr(window, "nanoseconds", 0)
@@ -95,28 +117,23 @@ def _length(window):
         try:
             value = getattr(window, "nanos", None)  # of its offsets
         except ValueError:
-            raise _calendar(window) from None
+            raise _calendar(window, name) from None
         if value is None and hasattr(window, "rollback"):
-            raise _calendar(window)
-    if not isinstance(value, int) or value <= 0:
-        raise ValueError(
-            f"window is {window!r}: must be a number of rows, or a length of time above 0 such as '2s', '1h30min' "
-            "or a timedelta"
-        )
+            raise _calendar(window, name)
     return value
 
 
 _CALENDAR = {"M", "ME", "MS", "mo", "Q", "QE", "QS", "q", "A", "Y", "YE", "YS", "y"}
 
 
-def _calendar(window):
+def _calendar(window, name):
     return ValueError(
-        f"window is {window!r}: months, quarters and years have no fixed length: give days, such as '30D', or one "
+        f"{name} is {window!r}: months, quarters and years have no fixed length: give days, such as '30D', or one "
         "result for each month by tally.by_key with codes of the months"
     )
 
 
-def _of_timedelta64(window):
+def _of_timedelta64(window, name):
     """Nanoseconds, exactly; None for NaT."""
     numpy = sys.modules["numpy"]
     if numpy.isnat(window):
@@ -124,13 +141,13 @@ def _of_timedelta64(window):
     unit, count = numpy.datetime_data(window.dtype)
     ticks = int(window.astype("i8")) * count
     if unit in ("Y", "M"):
-        raise _calendar(window)
+        raise _calendar(window, name)
     if unit in _FINER:
         if ticks % _FINER[unit]:
-            raise ValueError(f"window is {window!r}: must be a whole number of nanoseconds")
+            raise ValueError(f"{name} is {window!r}: must be a whole number of nanoseconds")
         return ticks // _FINER[unit]
     if unit not in _NUMPY:
-        raise ValueError(f"window is {window!r}: has no unit: give one, as in numpy.timedelta64({ticks}, 's')")
+        raise ValueError(f"{name} is {window!r}: has no unit: give one, as in numpy.timedelta64({ticks}, 's')")
     return ticks * _NUMPY[unit]
 
 
@@ -138,20 +155,20 @@ _FINER = {"ps": 10**3, "fs": 10**6, "as": 10**9}  # of a nanosecond
 _NUMPY = {"W": 7 * 86400 * 10**9, **{unit: _NANOSECONDS[unit] for unit in ("D", "h", "m", "s", "ms", "us", "ns")}}
 
 
-def _keys(on):
+def numbered(on, name):
     """An array that the extension reads, and its unit; None: numbers."""
     if isinstance(on, (list, tuple)):
         times = of_list(on) if on else None
-        on = take(on, "on")[0] if times is None else times
+        on = take(on, name)[0] if times is None else times
     if _library(on) == "xarray":
         on = on.to_numpy()
     if _library(on) in ("pandas", "polars", "pyarrow"):
         from . import _columns
 
-        plain = _columns.take(on, "on")[0]
-        on = __import__("numpy").asarray(_no_nulls(on)) if plain is None else plain
+        plain = _columns.take(on, name)[0]
+        on = __import__("numpy").asarray(_no_nulls(on, name)) if plain is None else plain
     if _library(on) == "numpy" and on.dtype.kind in "mM":
-        return _of_numpy(on)
+        return _of_numpy(on, name)
     return on, None
 
 
@@ -177,25 +194,25 @@ def _utc(time):
     return time if time.tzinfo is None else time.astimezone(datetime.timezone.utc).replace(tzinfo=None)
 
 
-def _no_nulls(on):
+def _no_nulls(on, name):
     if on.null_count if not callable(on.null_count) else on.null_count():
-        raise ValueError("on has times that are missing: each row must have one")
+        raise ValueError(f"{name} has times that are missing: each row must have one")
     return on
 
 
-def _of_numpy(on):
+def _of_numpy(on, name):
     """Times as 64-bit ticks of this machine's byte order, and their unit. None is cut: what nanoseconds, or seconds in
     64 bits, cannot hold is refused."""
     numpy = sys.modules["numpy"]
     if numpy.ma.getmaskarray(on).any() or numpy.isnat(numpy.ma.getdata(on)).any():
-        raise ValueError("on has times that are missing (NaT): each row must have one")
+        raise ValueError(f"{name} has times that are missing (NaT): each row must have one")
     on = numpy.ma.getdata(on)
     unit, count = numpy.datetime_data(on.dtype)
     kind = on.dtype.kind
     if unit == "generic":
-        raise ValueError(f"on has {on.dtype} without a unit: give one, as in on.astype('m8[s]')")
+        raise ValueError(f"{name} has {on.dtype} without a unit: give one, as in {name}.astype('m8[s]')")
     if kind == "m" and unit in ("Y", "M"):
-        raise ValueError(f"on has {on.dtype}: months and years have no fixed length: give dates (datetime64)")
+        raise ValueError(f"{name} has {on.dtype}: months and years have no fixed length: give dates (datetime64)")
     if unit not in ("s", "ms", "us", "ns") or count != 1:
         unit = "ns" if unit in _FINER else unit if unit in ("ms", "us", "ns") else "s"
     wanted = numpy.dtype(f"{kind}8[{unit}]")  # of this machine's byte order
@@ -208,7 +225,7 @@ def _of_numpy(on):
         exact = False
     if not exact:
         raise ValueError(
-            f"on has times of {on.dtype.newbyteorder('=')} that are no whole number of {unit} in 64 bits, and none is "
-            "rounded: give on.astype('int64'), and the window as a number of the same units"
+            f"{name} has times of {on.dtype.newbyteorder('=')} that are no whole number of {unit} in 64 bits, and none "
+            f"is rounded: give {name}.astype('int64'), and the window as a number of the same units"
         )
     return found.view("i8"), unit

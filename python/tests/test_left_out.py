@@ -272,3 +272,11 @@ def test_out_and_errors(rng):
     for wrong in (np.ones(5), np.ones(5, int), "yes", object()):
         with pytest.raises(TypeError, match="where"):
             tally.sum(x, where=wrong)
+
+
+def test_empty_lists_have_the_type_that_is_wanted():
+    assert (
+        tally.sum([], where=[]) == 0
+        and tally.take([1, 2], []).tolist() == [] == tally.ranges([1], [], [], "sum").tolist()
+    )
+    assert tally.by_key([], [], "sum").tolist() == [] and tally.groups([], 2)[1].tolist() == [0, 0, 0]

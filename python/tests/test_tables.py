@@ -397,3 +397,72 @@ def test_by_times_and_errors():
         tally.mean(frame, by="k")
     with pytest.raises(TypeError, match="column 'k' of x has text"):
         tally.max(frame, by=frame["x"])
+
+
+@pytest.mark.parametrize("n", [1, 40])
+def test_few_rows_of_several_types(rng, n):
+    """Columns of one type are computed by one call: each result is that of its column alone, in type and bits."""
+    pa, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    columns = {f"{dtype}{at}": numbers(rng, n, dtype) for dtype in DTYPES for at in (0, 1)}
+    tables = [pd.DataFrame(columns), polars.DataFrame(columns), pa.table(columns)]
+    tables.append(polars.DataFrame(columns).with_columns(polars.when(polars.int_range(n) != 0).then(polars.all())))
+    calls = [
+        lambda x: tally.max(x),
+        lambda x: tally.mean(x),
+        lambda x: tally.cumulative_sum(x),
+        lambda x: tally.window(x, "nanmin", 3, edges="valid"),
+        lambda x: tally.rolling(x, 2, min_periods=1, step=3).mean(),
+        lambda x: tally.segments(x, [0, n // 2, n], "argmax"),
+        lambda x: tally.ranges(x, [0, n - 1], [n, n], "sum"),
+        lambda x: tally.scan(x, "last", by=np.arange(n) % 3),
+        lambda x: _tables_of(tally.mean(x, by=np.arange(n) % 3)),
+    ]
+    for table in tables:
+        for call in calls:
+            whole = call(table)
+            for name in columns:
+                column = table[name] if not isinstance(table, pa.Table) else table.column(name)
+                mine, alone = whole[name], call(column)
+                if isinstance(mine, polars.Series):
+                    assert mine.dtype == getattr(alone, "dtype", mine.dtype)
+                    mine, alone = mine.to_list(), alone.to_list() if isinstance(alone, polars.Series) else [alone]
+                    assert same_bits(np.array(mine, "f8"), np.array(alone, "f8")), name
+                elif isinstance(table, pa.Table):
+                    alone = [alone] if isinstance(alone, pa.Scalar) else alone
+                    assert mine.to_pylist() == pa.array(alone).to_pylist() or "float" in name
+                    assert same_bits(np.array(mine.to_pylist(), "f8"), np.array(pa.array(alone).to_pylist(), "f8"))
+                elif np.ndim(alone):
+                    assert same_bits(mine, alone), name
+                else:
+                    assert mine == alone or (mine != mine and alone != alone), name
+
+
+def _tables_of(found):
+    """The values of what a reduction by keys gives."""
+    return found.values if isinstance(found, tally.Keyed) else found
+
+
+def test_keys_of_other_libraries_beside_a_table():
+    keys = np.array([1, 1, 2])
+    many = [keys, [1, 1, 2], ["x", "x", None], pl.Series(keys), pa.array(keys), pa.chunked_array([[1], [1, 2]])]
+    many += [pd.Series(keys), pd.date_range("2024", periods=3, tz="UTC"), memoryview(b"aab"), keys.astype("M8[s]")]
+    many += [tally.scan(bytes(3), "last"), [keys, ["q", "q", "r"]], pl.Series(["a", "b", "a"]).cast(pl.Categorical)]
+    for table in (pl.DataFrame({"a": [1, 2, 3]}), pa.table({"a": [1, 2, 3]})):
+        for by in many:
+            found = tally.sum(table, by=by)
+            want = tally.sum([1, 2, 3], by=by).values
+            assert list(found["a"].to_pylist() if isinstance(table, pa.Table) else found["a"]) == want.tolist()
+            assert tally.scan(table, "sum", by=by)["a"] is not None
+    two = tally.sum(pl.DataFrame({"a": [1, 2, 3]}), by=[[1, 1, 2], ["q", "q", "r"]])
+    assert two.columns == ["key", "key2", "a"]
+    with pytest.raises(ValueError, match="by: x has a column 'a' too: by='a' takes it for the keys"):
+        tally.sum(pl.DataFrame({"a": [1, 2]}), by=pl.Series("a", [1, 1]))
+    words = pa.chunked_array([pa.array([""]).dictionary_encode(), pa.array(["b"]).dictionary_encode()])
+    assert tally.sum([1, 2], by=words).values.tolist() == [1, 2]
+
+
+def test_bare_arrays_and_indexes_of_pandas():
+    keys = [1, 1, 2]
+    assert tally.sum(pd.array([1, None, 2], dtype="int64[pyarrow]")) == 3
+    assert tally.rolling(pd.array([1, 2, 3], dtype="int64[pyarrow]"), 2, by=keys).sum()[1] == 3
+    assert tally.rolling(pd.Index([1, 2, 3]), 2, by=keys, min_periods=1).sum().tolist() == [1, 3, 3]

@@ -261,3 +261,97 @@ def test_two_values_of_each_row():
     for x in (frame["t"], pl.from_pandas(frame["t"]), pa.Array.from_pandas(frame["t"])):
         with pytest.raises(ValueError, match="'minmax' gives arrays of NumPy, whose times have no zone"):
             tally.scan(x, "minmax")
+
+
+def kinds_of_times():
+    """Times with a missing one, of every library."""
+    pa, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    ticks = np.array([30, 10, -(2**63), 20, 10], "i8")
+    x, span = ticks.view("M8[s]"), ticks.view("m8[s]")
+    gone = np.isnat(x)
+    yield x
+    yield span
+    yield x.astype(">M8[s]")
+    yield np.ma.masked_array(x.copy(), gone)
+    for zone in (None, "Europe/Oslo"):
+        series = pd.Series(pd.DatetimeIndex(x).tz_localize("UTC").tz_convert(zone), index=list("abcde"))
+        yield series
+        yield pd.DatetimeIndex(series)
+        yield pd.Series(pa.array(ticks, pa.timestamp("s", zone), mask=gone).to_pandas())
+        yield pd.Series(pd.array(pa.array(ticks, pa.timestamp("s", zone), mask=gone)))
+        yield pa.array(ticks, pa.timestamp("s", zone), mask=gone)
+    yield pd.Series(span)
+    yield pa.chunked_array([pa.array([30, 10, None], pa.duration("s")), pa.array([20, 10], pa.duration("s"))])
+    yield pa.array([30, 10, None, 20, 10], pa.date32())
+    for polars_type in ("Date", "Datetime", "Duration", "Time"):
+        yield polars.Series("t", [30, 10, None, 20, 10]).cast(getattr(polars, polars_type))
+
+
+def list_of(x):
+    """The elements as Python's own, None where one is missing."""
+    found = x.to_pylist() if hasattr(x, "to_pylist") else x.to_list() if hasattr(x, "to_list") else list(x)
+    return [None if each is np.ma.masked or pd.isna(each) else each for each in found]
+
+
+def test_take_keys_and_runs_of_times():
+    for x in kinds_of_times():
+        take_keys_and_runs(x)
+
+
+def take_keys_and_runs(x):
+    """Missing times are NaT in NumPy and pandas, which min and max give on; elsewhere they are left out."""
+    values, nat = list_of(x), type(x).__module__.startswith(("numpy", "pandas")) and "pyarrow" not in str(x.dtype)
+    nat = nat and not isinstance(x, np.ma.MaskedArray)
+    assert list_of(tally.take(x, [4, 2, 0])) == [values[4], None, values[0]]
+    taken = tally.take(x, [0])
+    kind = (
+        x.type
+        if hasattr(x, "to_pylist")
+        else x.dtype.newbyteorder("=")
+        if hasattr(x.dtype, "newbyteorder")
+        else x.dtype
+    )
+    assert (taken.type if hasattr(x, "to_pylist") else taken.dtype) == kind
+    codes = [0, 1, 1, 0, 1]
+    assert list_of(tally.by_key(x, codes, "max")) == [values[0], None if nat else values[1]]
+    assert list_of(tally.by_key(x, codes, "nanmin")) == [values[3], values[1]]
+    assert list_of(tally.by_key(x, codes, "first")) == [values[0], values[1]]
+    assert list_of(tally.by_key(x, codes, "count")) == [2, 2]
+    assert np.asarray(tally.runs(tally.take(x, [0, 0, 2, 2, 1, 4]))).tolist() == [0, 2, 4, 6]
+    counts = tally.rolling(x, 2, by=codes, min_periods=0).count()
+    assert list_of(counts) == [1, 1, 1, 2, 1]
+    if "M8" in str(getattr(x, "dtype", "")) or "datetime" in str(getattr(x, "dtype", "")):
+        for call in (lambda: tally.by_key(x, codes, "sum"), lambda: tally.by_key(x, codes, "var")):
+            with pytest.raises(TypeError, match="x has times .* which have no '(sum|var)'"):
+                call()
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_bounds_of_times(unit):
+    pa = pytest.importorskip("pyarrow")
+    t = np.array([0, 5, 5, 20, 3600], "M8[s]").astype(f"M8[{unit}]")
+    want = [each.tolist() for each in tally.bounds([0, 5, 5, 20, 3600], -5, 0)]
+    for keys in (t, pd.Series(t), pa.array(t), t.tolist() if unit != "ns" else t, (t - t[0]), t.astype(f">M8[{unit}]")):
+        for low in ("-5s", "-5000ms", datetime.timedelta(seconds=-5), np.timedelta64(-5, "s"), pd.Timedelta(-5, "s")):
+            assert [np.asarray(each).tolist() for each in tally.bounds(keys, low, 0)] == want
+    ahead = tally.bounds(t, 0, "1h", closed="left")
+    assert np.asarray(ahead[1]).tolist() == [4, 5, 5, 5, 5]
+    for low, words in (
+        (-5, "low is -5: keys are times: must be 0 or a length of time"),
+        ("-1M", "low is '-1M': months, quarters and years have no fixed length"),
+        ("5 parsecs", "low is '5 parsecs': keys are times"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            tally.bounds(t, low, 0)
+    with pytest.raises(ValueError, match="keys has times that are missing"):
+        tally.bounds(np.array(["NaT"], "M8[s]"), 0, 0)
+    if unit == "s":
+        with pytest.raises(ValueError, match="low is '-5ms': must be a whole number of the units of keys, s"):
+            tally.bounds(t, "-5ms", 0)
+
+
+def test_times_that_are_not_sorted_are_told_by_their_name():
+    with pytest.raises(ValueError, match="on: row 2 is 3, after 5: must be sorted; the first and the last ascend"):
+        tally.rolling([1, 2, 3, 4], "2s", on=np.array([1, 5, 3, 9], "M8[s]")).sum()
+    with pytest.raises(ValueError, match=r"on has times of .*, and none is rounded: give on.astype\('int64'\)"):
+        tally.rolling([1, 2], "2s", on=np.array([1, 2], "M8[as]")).sum()
