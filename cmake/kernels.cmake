@@ -41,7 +41,7 @@ if(cuda_here)
   add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/context/operators.c
     src/context/context.c src/context/threads.c
     src/dtype/dtype.c src/dtype/number.c src/exact/exact.c src/exact/ratio.c
-    src/exact/statistic.c src/gpu/program.c src/gpu/text.c src/gpu/operators.c
+    src/gpu/program.c src/gpu/text.c src/gpu/operators.c
     src/gpu/cuda/nvrtc.c $<TARGET_OBJECTS:tally_texts>
     ${scalar_objects})
   target_include_directories(make_kernels PRIVATE src include)

@@ -107,7 +107,7 @@ if(lesson)
           text toml verify words words_helpers)
     list(APPEND lesson_sources ${PROJECT_SOURCE_DIR}/ladder/${name}.c)
   endforeach()
-  foreach(name dtype number)
+  foreach(name dtype format number)
     list(APPEND lesson_sources ${PROJECT_SOURCE_DIR}/src/dtype/${name}.c)
   endforeach()
   file(GLOB lesson_headers CONFIGURE_DEPENDS ladder/*.h ladder/*.def ladder/model/*.h ladder/model/*.def

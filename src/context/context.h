@@ -4,7 +4,7 @@
  * `return tl_invalid(ctx, "n is %ld: must be at least 0", n);`. */
 #pragma once
 
-#include "operator/plan.h"
+#include "operator/kernel.h"
 
 struct tl_device; /* context/device.h */
 struct tl_user;   /* user.h */

@@ -7,7 +7,7 @@
 
 #include "context.h"
 #include "law/counter.h"
-#include "operator/plan.h"
+#include "operator/kernel.h"
 
 typedef struct tl_device tl_device;
 struct tl_slab; /* law/counter.h */

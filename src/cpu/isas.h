@@ -2,7 +2,7 @@
  * The instruction sets (isa.def), and the plans of built-in operators on CPUs. */
 #pragma once
 
-#include "operator/plan.h"
+#include "operator/kernel.h"
 
 /* A plan without kernels of an operator. Its other tables are those of instruction set number isa
  * (a row of isa.def). */

@@ -6,7 +6,7 @@
 
 #include "context/device.h"
 #include "law/counter.h"
-#include "operator/plan.h"
+#include "operator/kernel.h"
 
 /* Calls with less data than this use one thread, because waking another takes microseconds. */
 enum { TL_PARALLEL_BYTES = 256 * 1024 };

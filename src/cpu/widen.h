@@ -10,7 +10,7 @@
 #pragma once
 
 #include "law/counter.h"
-#include "operator/plan.h"
+#include "operator/kernel.h"
 #include "cpu/kernel/window_work.h"
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "context/context.h"
-#include "operator/plan.h"
+#include "operator/kernel.h"
 #include "cpu/kernel/window_work.h"
 
 /* One thread's memory. It belongs to the context if it is small (window_edges.c), else to this

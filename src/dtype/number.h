@@ -59,7 +59,7 @@ int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value);
 /* Is [s, e) equal to `word` (lower case), ignoring case? */
 int tl_is_word(const char *s, const char *e, const char *word);
 
-/* dtype.c: writes value as text, at most TL_VALUE_CHARS characters. Returns their end. */
+/* format.c: writes value as text, at most TL_VALUE_CHARS characters. Returns their end. */
 enum { TL_VALUE_CHARS = 32 }; /* the longest text has 24 characters */
 char *tl_format(char *out, tally_dtype dtype, const void *value, int hex);
 

@@ -249,7 +249,7 @@ void tl_number_round(const tl_number *a, uint64_t n, tally_dtype dtype, void *va
  * even. dtype: TALLY_F32 or TALLY_F64. Requires: b > 0. Both are overwritten. */
 void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *value);
 
-/* ---- statistic.c ---- */
+/* ---- statistics ---- */
 
 /* A quotient of the sums of n rows; sum[k] belongs to bit k of what.needs. 0, and nothing is
  * written, if there is no value: n <= ddof, a denominator is 0, or the sums are not of the same

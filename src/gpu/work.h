@@ -283,7 +283,7 @@ tally_status tl_gpu_put(tl_gpu_device *d, void *to, const void *from, size_t byt
 /* Drops the spans of time that are not known yet. */
 void tl_clock_drop(tl_gpu_device *d);
 
-/* ---- call/run.c; between enter and leave ---- */
+/* ---- call/whole.c; between enter and leave ---- */
 
 /* Runs a call whose views fit the device. A scan goes forward: a reversed one has views with
  * negative strides. piece: NULL, or the piece of a larger call that it is. */

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "order.h"
-#include "operator/plan.h"
+#include "operator/kernel.h"
 #include <assert.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "context/context.h"
 #include "context/device.h"
 #include "law/counter.h"
-#include "operator/plan.h"
+#include "operator/kernel.h"
 
 /* ---- grid.c ----
  *

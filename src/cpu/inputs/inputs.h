@@ -7,7 +7,7 @@
 #include "cpu/keys/keys.h"
 #include "exact/exact.h"
 #include "law/counter.h"
-#include "operator/plan.h"
+#include "operator/kernel.h"
 
 /* ---- gather.c ----
  *

@@ -13,7 +13,7 @@
 
 #include "context/context.h"
 #include "law/counter.h"
-#include "operator/plan.h"
+#include "operator/kernel.h"
 #include <assert.h>
 #include <string.h>
 

@@ -1,36 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Every call on a GPU enters here. Its views go to the kernels whole, or in pieces (pieces.c), if
- * they are large host arrays or do not fit the device. A view becomes a batch of sequences
- * (batch.c); reduce.c, scan.c or window/ decides once which kernels take it, and launches them. */
+ * Every call on a GPU enters here. Its views go to the kernels whole (whole.c); or in pieces
+ * (pieces.c), if they are large host arrays or do not fit the device. */
 #include "exact/exact.h"
 #include "gpu/work.h"
 #include "gpu/kernel/constants.h"
 #include <assert.h>
-
-tally_status tl_gpu_batch(tl_gpu_device *d, const tl_call *c, tl_batch *b, tally_status status)
-{
-    static tally_status (*const verbs[])(tl_gpu_device *, const tl_batch *, const tl_results *,
-                                         const tl_call *) = {
-        [TL_REDUCE] = tl_reduce_batch, [TL_SCAN] = tl_scan_batch, [TL_WINDOW] = tl_window_batch};
-    tl_results r = {0};
-    tl_made_arguments made;
-    assert(c->verb <= TL_WINDOW);
-    if (!status) status = tl_results_open(d, c->out, b->plan->op->result_bytes, &r);
-    if (!status) tl_batch_seal(b, &made);
-    if (!status) status = verbs[c->verb](d, b, &r, c);
-
-    return tl_results_close(d, &r, b->piece.end == TL_CALL_WAITS, status);
-}
-
-tally_status tl_gpu_whole(tl_gpu_device *d, const tl_call *c, const tl_piece *piece)
-{
-    tl_batch b;
-    tally_status status = tl_batch_open(d, c->plan, c->in, &b);
-    if (piece) b.piece = *piece;
-    status = tl_gpu_batch(d, c, &b, status);
-    tl_batch_close(d, &b);
-    return status;
-}
 
 /* The view with its sequences reversed: the same elements with the opposite stride. */
 static tally_view reversed(const tally_view *v, int64_t bytes)
