@@ -9,6 +9,9 @@
  *   d0 d1 d2 d3        c1 d1 c3 d3        a3 b3 c3 d3
  *
  * With 16 lanes a vector holds 8 elements of two sequences, so sequences of 8 elements fill it. */
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 #include "dtype/dtype_traits.h"
 #include "operator/kernel.h"
 #include "cpu/kernel/simd.h"

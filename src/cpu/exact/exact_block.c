@@ -26,6 +26,9 @@
  * bits of a register, less its initial bits, are the integer. An element that is too large,
  * infinite or NaN shows in the largest |x|, or as a register outside of its binade, to which it
  * does not return. */
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 #include "exact.h"
 #include "cpu/kernel/simd.h"
 #include "dtype/dtype_traits.h"
@@ -49,13 +52,13 @@ typedef int32_t vsmall_int __attribute__((vector_size(TL_VECTOR_BYTES)));
 TL_INLINE vreal larger_f64(vreal a, vreal b)
 {
     a = (vreal)((vint)a & ((vint){0} + INT64_MAX));
-    return TL_OVER_8(a, b);
+    return TL_FLOATS_8(max, a, b);
 }
 
 TL_INLINE vsmall larger_f32(vsmall a, vsmall b)
 {
     a = (vsmall)((vsmall_int)a & ((vsmall_int){0} + INT32_MAX));
-    return TL_OVER_4(a, b);
+    return TL_FLOATS_4(max, a, b);
 }
 
 TL_INLINE vreal load_f64(const void *p)

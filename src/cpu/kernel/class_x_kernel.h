@@ -32,20 +32,18 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
 #else
 #define FLOAT_BYTES 4
 #endif
+#define PICK(v, m)     TL_FLOATS(TL_BEST, FLOAT_BYTES, v, m)
+#define KEY_PICK(v, m) TL_EXTREME(TL_BEST, v, m)
 #if OP_EXTREME > 0
-#define BEATS          >
-#define PICK(v, m)     TL_PASTE(TL_OVER_, FLOAT_BYTES)(v, m)
-#define KEY_PICK(v, m) TL_EXTREME(TL_MOST_)(v, m)
-#define KEY_WORST      TL_ORD_MIN
-#define KEY_BEST       TL_ORD_MAX
-#define FLOAT_WORST    (-__builtin_inf())
+#define BEATS       >
+#define KEY_WORST   TL_ORD_MIN
+#define KEY_BEST    TL_ORD_MAX
+#define FLOAT_WORST (-__builtin_inf())
 #else
-#define BEATS          <
-#define PICK(v, m)     TL_PASTE(TL_UNDER_, FLOAT_BYTES)(v, m)
-#define KEY_PICK(v, m) TL_EXTREME(TL_LEAST_)(v, m)
-#define KEY_WORST      TL_ORD_MAX
-#define KEY_BEST       TL_ORD_MIN
-#define FLOAT_WORST    __builtin_inf()
+#define BEATS       <
+#define KEY_WORST   TL_ORD_MAX
+#define KEY_BEST    TL_ORD_MIN
+#define FLOAT_WORST __builtin_inf()
 #endif
 
 typedef TL_ORD_T W(keys) __attribute__((vector_size(TL_VECTOR_BYTES)));
@@ -417,57 +415,48 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
 }
 #endif
 
+#if TL_FULL
 /* Elements that a call converts itself (cpu/inputs/inputs.h) are widened a piece at a time. */
 static __attribute__((noinline)) void W(class_x_from)(SS *s, const tl_elements *in, tl_par p)
 {
     _Alignas(64) E wide[TL_WIDE_CAPACITY(W(PIECE))];
-    const tl_convert *from = in->from;
     const char *x = in->x;
-    const int64_t bytes = from->from_bytes,
+    const int64_t bytes = in->from->from_bytes,
                   prefetch_distance = in->prefetch ? tl_prefetch_distance(in->prefetch) : 0;
     const tl_par q = p;
-    SS piece;
 
     (void)q;
     for (int64_t at = 0, m; at < in->n; at += m) {
+        tl_state folded;
+        SS piece;
+
         m = in->n - at < W(PIECE) ? in->n - at : W(PIECE);
         if (prefetch_distance)
             W(prefetch_between)(x + at * bytes, prefetch_distance, prefetch_distance + m * bytes);
-        W(widened)(wide, W(PIECE), from, x + at * bytes, m, &p);
+        W(widened)(wide, W(PIECE), in->from, x + at * bytes, m, &p);
 #if OP_EXTREME && TL_FLIPS
         for (int64_t j = 0; j < m; j++) wide[j] = TL_FLIPPED(wide[j], q);
         p.flip = 0;
 #endif
-        W(class_x)(at ? &piece : s, wide, m, in->i + at, 0, p);
-        if (at) *s = W(combine_s)(*s, piece, at, m);
+        W(do_fold)(&folded, &(tl_elements){wide, m, in->i + at, NULL, TL_CACHED}, p);
+        memcpy(&piece, &folded, sizeof piece);
+        *s = at ? W(combine_s)(*s, piece, at, m) : piece;
     }
 }
+#endif
 
-static void W(do_class_x_fold)(tl_state *out, const tl_elements *in, tl_par p)
+/* Only kernels of all shapes get elements that are converted. */
+static void W(do_fold)(tl_state *out, const tl_elements *in, tl_par p)
 {
     SS s;
-    assert(in->n > 0);
+
+    assert(in->n > 0 && (TL_FULL || !in->from));
+#if TL_FULL
     if (in->from)
         W(class_x_from)(&s, in, p);
     else
+#endif
         W(class_x)(&s, in->x, in->n, in->i, in->prefetch, p);
     memcpy(out, &s, sizeof s);
-}
-
-static int W(do_class_x_nodes)(tl_state *out, const tl_elements *in, tl_par p)
-{
-    const int64_t bytes = in->from ? in->from->from_bytes : (int64_t)sizeof(E);
-    tl_elements node = *in;
-    int top = 0;
-
-    for (int64_t rest = in->n; rest > 0; top++) {
-        node.n = (int64_t)1 << tl_top_level(rest);
-        W(do_class_x_fold)(out + top, &node, p);
-        node.x = (const char *)node.x + node.n * bytes;
-        node.i += node.n;
-        rest -= node.n;
-    }
-
-    return top;
 }
 #undef TL_PREFETCH

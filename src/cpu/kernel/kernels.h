@@ -6,6 +6,11 @@
 /* A reduction of its own for the moments of integers of one and two bytes. */
 #define TL_MOMENTS \
     (OP_MOMENTS && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT && TL_REAL_SIZE == 8)
+#if OP_EXTREME < 0
+#define TL_BEST min
+#else
+#define TL_BEST max
+#endif
 #if TL_FULL || TL_CLASS_X || TL_MOMENTS
 #include "vector.h"
 #if TL_LOWERS
@@ -35,15 +40,10 @@ static const tl_kernel W(row) = {
     .wide = TL_TRAIT(2, TL_WIDE),
     .out = TL_OUT_DTYPE,
 #if !defined(OP_CORE) || TL_CLASS_X || TL_MOMENTS
-#if TL_CLASS_X
-    .nodes = W(do_class_x_nodes),
-    .fold = W(do_class_x_fold),
-#if TL_SUMS_ROWS
-    .fold_rows = W(do_fold_rows),
-#endif
-#else
     .nodes = W(do_nodes),
     .fold = W(do_fold),
+#if TL_SUMS_ROWS
+    .fold_rows = W(do_fold_rows),
 #endif
 #endif
 #if !defined(OP_CORE) && TL_FULL
@@ -85,6 +85,7 @@ static const tl_kernel W(row) = {
 static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE};
 #endif
 #undef TL_CLASS_X
+#undef TL_BEST
 #undef TL_MOMENTS
 #undef TL_RUNS
 #undef TL_SCAN_FULL

@@ -75,8 +75,8 @@ TL_INLINE void W(prefetch_between)(const char *after, int64_t from, int64_t to)
 }
 
 /* The blocks of 2^k elements from element `at` on, which are widened a piece at a time. */
-static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const tl_elements *in,
-                                                                int64_t at, int k, tl_par p)
+static __attribute__((noinline, noclone, unused)) void
+W(widened_blocks)(VS *w, const tl_elements *in, int64_t at, int k, tl_par p)
 {
     _Alignas(64) E wide[TL_WIDE_CAPACITY(W(PIECE))];
     const int64_t bytes = in->from->from_bytes, i = in->i + at;
@@ -227,16 +227,28 @@ TL_INLINE int W(nodes)(SS *stack, const tl_elements *in, tl_par p)
     return top;
 }
 
-/* Operators with these facts have do_class_x_nodes and do_class_x_fold (class_x_kernel.h). */
-#if !(OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES)
+static __attribute__((noinline)) void W(do_fold)(tl_state *out, const tl_elements *in, tl_par p);
+
 static int W(do_nodes)(tl_state *out, const tl_elements *in, tl_par p)
 {
-    SS stack[TL_MAX_LEVELS];
-    int top = W(nodes)(stack, in, p);
-    for (int j = 0; j < top; j++) memcpy(out + j, stack + j, sizeof(SS));
+    const int64_t bytes = TL_FULL && in->from ? in->from->from_bytes : (int64_t)sizeof(E);
+    tl_elements node = *in;
+    int top = 0;
+
+    assert(in->n > 0);
+    for (int64_t rest = in->n; rest > 0; top++) {
+        node.n = (int64_t)1 << tl_top_level(rest);
+        W(do_fold)(out + top, &node, p);
+        node.x = (const char *)node.x + node.n * bytes;
+        node.i += node.n;
+        rest -= node.n;
+    }
+
     return top;
 }
 
+/* Operators with these facts have another do_fold (class_x_kernel.h). */
+#if !(OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES)
 static void W(do_fold)(tl_state *out, const tl_elements *in, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];

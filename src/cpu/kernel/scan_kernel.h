@@ -330,41 +330,39 @@ TL_INLINE void W(down_out)(const W(steps) * b, const W(groups) * g, const tl_til
 }
 
 /* Three blocks at once: while one goes down, the starts of the next one are computed, and the one
- * after that goes up. */
+ * after that goes up. At the ends there are fewer; x of the others is NULL. */
 static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, tl_par p)
 {
     enum { BLOCK = W(BLOCK) };
     const E *x = t->x;
     const tl_tile tile = *t;
     const int64_t m = t->m, b = t->b;
-    int absent = !c->blocks && !c->seeded;
+    const int absent = !c->blocks && !c->seeded;
     W(steps) steps[3], *down = &steps[0], *next = &steps[1], *up = &steps[2];
     TL_VE(result) last = {0};
-    VS starts;
-    SS node, end, before;
+    VS v, starts;
+    SS node, end;
 
     assert(m > 0 && m % BLOCK == 0 && b == c->blocks * BLOCK);
     assert(!t->stream || (t->out && (uintptr_t)t->out % (W(SHIFTS) ? 4 : 64) == 0));
-    memset(&before, 0, sizeof before); /* never used if absent, but compilers cannot tell */
-    if (!absent) before = W(state_of)(c->blocks ? &c->start[tl_level(c->blocks)] : &c->init);
+    memset(&end, 0, sizeof end); /* never used if absent, but compilers cannot tell */
+    if (!absent) end = W(state_of)(c->blocks ? &c->start[tl_level(c->blocks)] : &c->init);
 
-    VS v = W(load_up)(down, x, b, p);
-    starts = W(starts)(v, &before, absent, b, TL_V, &node);
-    end = W(append)(c, node);
-    if (BLOCK < m) v = W(load_up)(next, x + BLOCK, b + BLOCK, p);
-    for (int64_t j = 0; j < m; j += BLOCK) {
-        const W(groups) here = {starts, W(splat)(end), absent, 1};
-
-        TL_PREFETCH_SOME(tile.next, j, BLOCK, sizeof(E), 0);
+    v = starts = W(load_up)(next, x, b, p);
+    down->x = NULL;
+    for (int64_t j = -BLOCK; j < m; j += BLOCK) {
+        const W(groups) here = {starts, W(splat)(end), absent && j == 0, 1};
         const VS above = v;
+
+        if (down->x) TL_PREFETCH_SOME(tile.next, j, BLOCK, sizeof(E), 0);
+        up->x = NULL;
         if (j + 2 * BLOCK < m) v = W(load_up)(up, x + j + 2 * BLOCK, b + j + 2 * BLOCK, p);
-        if (j + BLOCK < m) {
-            starts = W(starts)(above, &end, 0, b + j + BLOCK, TL_V, &node);
+        if (next->x) {
+            starts = W(starts)(above, &end, absent && j < 0, b + j + BLOCK, TL_V, &node);
             end = W(append)(c, node);
         }
 
-        W(down_out)(down, &here, &tile, j, &last, p);
-        absent = 0;
+        if (down->x) W(down_out)(down, &here, &tile, j, &last, p);
         W(steps) *const free = down;
         down = next, next = up, up = free;
     }

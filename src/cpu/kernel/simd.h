@@ -24,8 +24,10 @@
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
-#if defined(__SSE2__)
+#if defined(__SSE2__) && defined(__clang__)
 #include <immintrin.h>
+#elif defined(__SSE2__) && !defined(_IMMINTRIN_H_INCLUDED) /* what needs more includes it first */
+#include "few_intrinsics.h"
 #endif
 
 #if defined(__clang__)
@@ -122,35 +124,28 @@ TL_INLINE void tl_prefetch_bytes(const void *x, size_t bytes, int64_t prefetch_d
  * The caller issues a fence afterwards. */
 TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
 {
+#define TL_STREAM(n, T, store) \
+    if (bytes % (n) == 0) { \
+        assert((uintptr_t)to % (n) == 0); \
+        for (size_t at = 0; at < bytes; at += (n)) { \
+            T v; \
+            memcpy(&v, (const char *)from + at, n); \
+            store((T *)((char *)to + at), v); \
+        } \
+        return; \
+    }
 #if defined(__AVX512F__)
-    if (bytes % 64 == 0) {
-        assert((uintptr_t)to % 64 == 0);
-        for (size_t at = 0; at < bytes; at += 64)
-            _mm512_stream_si512((__m512i *)((char *)to + at),
-                                _mm512_loadu_si512((const char *)from + at));
-        return;
-    }
+    TL_STREAM(64, __m512i, _mm512_stream_si512)
 #endif
-#if defined(__AVX__)
 
-    if (bytes % 32 == 0) {
-        assert((uintptr_t)to % 32 == 0);
-        for (size_t at = 0; at < bytes; at += 32)
-            _mm256_stream_si256((__m256i *)((char *)to + at),
-                                _mm256_loadu_si256((const __m256i *)((const char *)from + at)));
-        return;
-    }
+#if defined(__AVX2__)
+    TL_STREAM(32, __m256i, _mm256_stream_si256)
 #endif
+
 #if defined(__SSE2__)
-
-    if (bytes % 16 == 0) {
-        assert((uintptr_t)to % 16 == 0);
-        for (size_t at = 0; at < bytes; at += 16)
-            _mm_stream_si128((__m128i *)((char *)to + at),
-                             _mm_loadu_si128((const __m128i *)((const char *)from + at)));
-        return;
-    }
+    TL_STREAM(16, __m128i, _mm_stream_si128)
 #endif
+#undef TL_STREAM
     memcpy(to, from, bytes);
 }
 
@@ -176,24 +171,40 @@ TL_INLINE int64_t tl_copy_lines(char *to, const char *from, int64_t at, int64_t 
 
 /* For vectors of 64 bytes at multiples of 4: stores the line in which the vector `after`, which
  * belongs at `to`, begins. `before`: the vector before it. */
-#if defined(__AVX512F__) && (defined(_IMMINTRIN_H_INCLUDED) || defined(__IMMINTRIN_H))
+#if defined(__AVX512F__)
 #define TL_SHIFTS 1
 TL_INLINE void tl_stream_shifted(void *to, const void *before, const void *after)
 {
     const int past = (int)((uintptr_t)to % 64);
-    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-                  from = _mm512_add_epi32(lanes, _mm512_set1_epi32(16 - past / 4));
+    typedef int lanes __attribute__((vector_size(64)));
+    const lanes from =
+        (lanes){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} + (16 - past / 4);
+    __m512i a, b;
+
     assert(past % 4 == 0);
-    _mm512_stream_si512(
-        (__m512i *)((char *)to - past),
-        _mm512_permutex2var_epi32(_mm512_loadu_si512(before), from, _mm512_loadu_si512(after)));
+    memcpy(&a, before, sizeof a);
+    memcpy(&b, after, sizeof b);
+    _mm512_stream_si512((__m512i *)((char *)to - past),
+                        _mm512_permutex2var_epi32(a, (__m512i)from, b));
 }
+
+/* For 64 bytes of floats of 4 or 8 bytes: a * b + c, rounded once. TL_LEAST_n: in every lane,
+ * |v| >= least or v == x. */
+#define TL_FUSES          1
+#define TL_FMA_4(a, b, c) ((__typeof__(a))_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#define TL_FMA_8(a, b, c) ((__typeof__(a))_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
+#define TL_LEAST_4(v, x, least) \
+    _mm512_kortestc( \
+        _mm512_cmp_ps_mask(_mm512_abs_ps((__m512)(v)), (__m512){0} + (least), _CMP_GE_OQ), \
+        _mm512_cmp_ps_mask((__m512)(v), (__m512)(x), _CMP_EQ_OQ))
+#define TL_LEAST_8(v, x, least) \
+    _kortestc_mask8_u8( \
+        _mm512_cmp_pd_mask(_mm512_abs_pd((__m512d)(v)), (__m512d){0} + (least), _CMP_GE_OQ), \
+        _mm512_cmp_pd_mask((__m512d)(v), (__m512d)(x), _CMP_EQ_OQ))
 #else
-#define TL_SHIFTS 0
-TL_INLINE void tl_stream_shifted(void *to, const void *before, const void *after)
-{
-    (void)to, (void)before, (void)after;
-}
+#define TL_SHIFTS                            0
+#define TL_FUSES                             0
+#define tl_stream_shifted(to, before, after) ((void)0)
 #endif
 
 TL_INLINE void tl_stream_fence(void)
@@ -203,117 +214,82 @@ TL_INLINE void tl_stream_fence(void)
 #endif
 }
 
-/* For 64 bytes of floats of 4 or 8 bytes: a * b + c, rounded once. TL_LEAST_n: in every lane,
- * |v| >= least or v == x. */
-#if TL_SHIFTS
-#define TL_FUSES          1
-#define TL_FMA_4(a, b, c) ((__typeof__(a))_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
-#define TL_FMA_8(a, b, c) ((__typeof__(a))_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
-#define TL_LEAST_4(v, x, least) \
-    _mm512_kortestc( \
-        _mm512_cmp_ps_mask(_mm512_abs_ps((__m512)(v)), _mm512_set1_ps(least), _CMP_GE_OQ), \
-        _mm512_cmp_ps_mask((__m512)(v), (__m512)(x), _CMP_EQ_OQ))
-#define TL_LEAST_8(v, x, least) \
-    _kortestc_mask8_u8( \
-        _mm512_cmp_pd_mask(_mm512_abs_pd((__m512d)(v)), _mm512_set1_pd(least), _CMP_GE_OQ), \
-        _mm512_cmp_pd_mask((__m512d)(v), (__m512d)(x), _CMP_EQ_OQ))
-#else
-#define TL_FUSES 0
-#endif
-
-/* Per float lane, v > m ? v : m and v < m ? v : m. As in maxps and minps, the result is m where v
- * is a NaN or equal to m. TL_NAN_n: is v or w a NaN? */
-#if defined(__AVX512F__)
-#define TL_OVER_4(v, m)  ((__typeof__(m))_mm512_max_ps((__m512)(v), (__m512)(m)))
-#define TL_OVER_8(v, m)  ((__typeof__(m))_mm512_max_pd((__m512d)(v), (__m512d)(m)))
-#define TL_UNDER_4(v, m) ((__typeof__(m))_mm512_min_ps((__m512)(v), (__m512)(m)))
-#define TL_UNDER_8(v, m) ((__typeof__(m))_mm512_min_pd((__m512d)(v), (__m512d)(m)))
-#define TL_NANS(vector)  unsigned /* a mask register; not converted to a vector */
-#define TL_NAN_4(v, w)   ((unsigned)_mm512_cmp_ps_mask((__m512)(v), (__m512)(w), _CMP_UNORD_Q))
-#define TL_NAN_8(v, w)   ((unsigned)_mm512_cmp_pd_mask((__m512d)(v), (__m512d)(w), _CMP_UNORD_Q))
-#elif defined(__AVX__)
-#define TL_OVER_4(v, m)  ((__typeof__(m))_mm256_max_ps((__m256)(v), (__m256)(m)))
-#define TL_OVER_8(v, m)  ((__typeof__(m))_mm256_max_pd((__m256d)(v), (__m256d)(m)))
-#define TL_UNDER_4(v, m) ((__typeof__(m))_mm256_min_ps((__m256)(v), (__m256)(m)))
-#define TL_UNDER_8(v, m) ((__typeof__(m))_mm256_min_pd((__m256d)(v), (__m256d)(m)))
-#define TL_NAN_4(v, w) \
-    ((__typeof__((v) != (v)))_mm256_cmp_ps((__m256)(v), (__m256)(w), _CMP_UNORD_Q))
-#define TL_NAN_8(v, w) \
-    ((__typeof__((v) != (v)))_mm256_cmp_pd((__m256d)(v), (__m256d)(w), _CMP_UNORD_Q))
-#elif defined(__SSE2__)
-#define TL_OVER_4(v, m)  ((__typeof__(m))_mm_max_ps((__m128)(v), (__m128)(m)))
-#define TL_OVER_8(v, m)  ((__typeof__(m))_mm_max_pd((__m128d)(v), (__m128d)(m)))
-#define TL_UNDER_4(v, m) ((__typeof__(m))_mm_min_ps((__m128)(v), (__m128)(m)))
-#define TL_UNDER_8(v, m) ((__typeof__(m))_mm_min_pd((__m128d)(v), (__m128d)(m)))
-#define TL_NAN_4(v, w)   ((__typeof__((v) != (v)))_mm_cmpunord_ps((__m128)(v), (__m128)(w)))
-#define TL_NAN_8(v, w)   ((__typeof__((v) != (v)))_mm_cmpunord_pd((__m128d)(v), (__m128d)(w)))
-#else
-#define TL_OVER_4(v, m)  TL_BLEND((v) > (m), v, m)
-#define TL_OVER_8(v, m)  TL_BLEND((v) > (m), v, m)
-#define TL_UNDER_4(v, m) TL_BLEND((v) < (m), v, m)
-#define TL_UNDER_8(v, m) TL_BLEND((v) < (m), v, m)
-#define TL_NAN_4(v, w)   (((v) != (v)) | ((w) != (w)))
-#define TL_NAN_8(v, w)   TL_NAN_4(v, w)
-#endif
-
-#ifndef TL_NANS /* the type that collects TL_NAN_n; nonzero if there was a NaN */
-#define TL_NANS(vector) vector
-#endif
-
 /* Lanes of a where mask c is set, of b elsewhere. */
 #define TL_BLEND(c, a, b) \
     ((__typeof__(b))(((c) & (__typeof__(c))(a)) | (~(c) & (__typeof__(c))(b))))
 
-/* TL_EXTREME(TL_MOST_)(a, b) is the MOST or LEAST below for the key type of an instance
- * (dtype_traits.h). */
-#define TL_EXTREME(which) TL_PASTE(TL_PASTE(which, TL_PASTE(TL_SIGN_, TL_KIND)), TL_SIZE)
-#define TL_SIGN_1         I
-#define TL_SIGN_2         U
-#define TL_SIGN_3         I
-
-/* The larger (MOST) and the smaller (LEAST) lanes of two full vectors of 1, 2, 4 or 8 bytes, signed
- * (I) or unsigned (U). TL_HAVE_MOST_n: it is one instruction instead of a compare and a select. */
+/* The intrinsic `op` of full vectors, its types, and the lanes where v or w is a NaN. */
 #if defined(__AVX512F__)
-#define TL_INTS(op, a, b) ((__typeof__(a))_mm512_##op((__m512i)(a), (__m512i)(b)))
-#define TL_HAVE_MOST_8    1
+#define TL_MM(op)           _mm512_##op
+#define TL_MM_PS            __m512
+#define TL_MM_PD            __m512d
+#define TL_MM_I             __m512i
+#define TL_MM_NAN(ps, v, w) _mm512_cmp_##ps##_mask(v, w, _CMP_UNORD_Q)
 #elif defined(__AVX2__)
-#define TL_INTS(op, a, b) ((__typeof__(a))_mm256_##op((__m256i)(a), (__m256i)(b)))
+#define TL_MM(op)           _mm256_##op
+#define TL_MM_PS            __m256
+#define TL_MM_PD            __m256d
+#define TL_MM_I             __m256i
+#define TL_MM_NAN(ps, v, w) _mm256_cmp_##ps(v, w, _CMP_UNORD_Q)
+#elif defined(__SSE2__)
+#define TL_MM(op)           _mm_##op
+#define TL_MM_PS            __m128
+#define TL_MM_PD            __m128d
+#define TL_MM_I             __m128i
+#define TL_MM_NAN(ps, v, w) _mm_cmpunord_##ps(v, w)
 #endif
-#if defined(__SSE2__)
-#ifdef TL_INTS /* the sums of the bytes in each 64-bit lane */
-#define TL_SUM_BYTES(v) TL_INTS(sad_epu8, v, (v) ^ (v))
+#define TL_INTRINSIC(op, T, a, b) ((__typeof__(b))TL_MM(op)((T)(a), (T)(b)))
+
+/* The type that collects TL_NAN_n; nonzero if there was a NaN. */
+#if defined(__AVX512F__)
+#define TL_NANS(vector) unsigned /* a mask register; not converted to a vector */
 #else
-#define TL_SUM_BYTES(v) ((__typeof__(v))_mm_sad_epu8((__m128i)(v), _mm_setzero_si128()))
+#define TL_NANS(vector) vector
 #endif
-#endif
-#ifdef TL_INTS
-#define TL_HAVE_MOST_4          1
-#define TL_MOST_OF(type, a, b)  TL_INTS(max_##type, a, b)
-#define TL_LEAST_OF(type, a, b) TL_INTS(min_##type, a, b)
+
+/* For op max and min, per float lane, v > m ? v : m and v < m ? v : m. As in maxps and minps, the
+ * result is m where v is a NaN or equal to m. TL_NAN_n: is v or w a NaN? */
+#define TL_FLOATS(op, bytes, v, m) TL_PASTE(TL_FLOATS_, bytes)(op, v, m)
+#ifdef TL_MM
+#define TL_FLOATS_4(op, v, m) TL_INTRINSIC(op##_ps, TL_MM_PS, v, m)
+#define TL_FLOATS_8(op, v, m) TL_INTRINSIC(op##_pd, TL_MM_PD, v, m)
+#define TL_NAN(t, T, v, w)    ((TL_NANS(__typeof__((v) != (v)))) TL_MM_NAN(t, (T)(v), (T)(w)))
+#define TL_NAN_4(v, w)        TL_NAN(ps, TL_MM_PS, v, w)
+#define TL_NAN_8(v, w)        TL_NAN(pd, TL_MM_PD, v, w)
 #else
-#define TL_MOST_OF(type, a, b)  TL_BLEND((a) > (b), a, b)
-#define TL_LEAST_OF(type, a, b) TL_BLEND((a) < (b), a, b)
+#define TL_FLOATS_4(op, v, m) TL_SELECT_##op(v, m)
+#define TL_FLOATS_8           TL_FLOATS_4
+#define TL_NAN_4(v, w)        (((v) != (v)) | ((w) != (w)))
+#define TL_NAN_8              TL_NAN_4
 #endif
-#define TL_MOST_I1(a, b)  TL_MOST_OF(epi8, a, b)
-#define TL_MOST_U1(a, b)  TL_MOST_OF(epu8, a, b)
-#define TL_LEAST_I1(a, b) TL_LEAST_OF(epi8, a, b)
-#define TL_LEAST_U1(a, b) TL_LEAST_OF(epu8, a, b)
-#define TL_MOST_I2(a, b)  TL_MOST_OF(epi16, a, b)
-#define TL_MOST_U2(a, b)  TL_MOST_OF(epu16, a, b)
-#define TL_LEAST_I2(a, b) TL_LEAST_OF(epi16, a, b)
-#define TL_LEAST_U2(a, b) TL_LEAST_OF(epu16, a, b)
-#define TL_MOST_I4(a, b)  TL_MOST_OF(epi32, a, b)
-#define TL_MOST_U4(a, b)  TL_MOST_OF(epu32, a, b)
-#define TL_LEAST_I4(a, b) TL_LEAST_OF(epi32, a, b)
-#define TL_LEAST_U4(a, b) TL_LEAST_OF(epu32, a, b)
-#if TL_HAVE_MOST_8
-#define TL_MOST_I8(a, b)  TL_MOST_OF(epi64, a, b)
-#define TL_MOST_U8(a, b)  TL_MOST_OF(epu64, a, b)
-#define TL_LEAST_I8(a, b) TL_LEAST_OF(epi64, a, b)
-#define TL_LEAST_U8(a, b) TL_LEAST_OF(epu64, a, b)
+
+/* The sums of the bytes in each 64-bit lane. */
+#ifdef TL_MM
+#define TL_SUM_BYTES(v) TL_INTRINSIC(sad_epu8, TL_MM_I, v, (v) ^ (v))
+#endif
+
+/* TL_EXTREME(max, a, b), or min: the larger lanes of two full vectors of keys of an instance.
+ * TL_HAVE_MOST_n: it is one instruction instead of a compare and a select. */
+#define TL_EXTREME(op, a, b)   TL_PASTE(TL_EXTREME_, TL_SIZE)(op, a, b)
+#define TL_EXTREME_1(op, a, b) TL_KEYS(op, 8, a, b)
+#define TL_EXTREME_2(op, a, b) TL_KEYS(op, 16, a, b)
+#define TL_EXTREME_4(op, a, b) TL_KEYS(op, 32, a, b)
+#define TL_SELECT_max(a, b)    TL_BLEND((a) > (b), a, b)
+#define TL_SELECT_min(a, b)    TL_BLEND((a) < (b), a, b)
+
+#if defined(__AVX2__)
+#define TL_HAVE_MOST_4 1
+#define TL_KEYS(op, bits, a, b) \
+    TL_INTRINSIC(TL_PASTE(op, TL_PASTE(TL_TYPE_, TL_KIND)(bits)), TL_MM_I, a, b)
+#define TL_TYPE_1(bits) _epi##bits
+#define TL_TYPE_2(bits) _epu##bits
+#define TL_TYPE_3       TL_TYPE_1
 #else
-#define TL_MOST_I8(a, b)  TL_BLEND((a) > (b), a, b)
-#define TL_MOST_U8(a, b)  TL_BLEND((a) > (b), a, b)
-#define TL_LEAST_I8(a, b) TL_BLEND((a) < (b), a, b)
-#define TL_LEAST_U8(a, b) TL_BLEND((a) < (b), a, b)
+#define TL_KEYS(op, bits, a, b) TL_SELECT_##op(a, b)
+#endif
+#if defined(__AVX512F__)
+#define TL_HAVE_MOST_8         1
+#define TL_EXTREME_8(op, a, b) TL_KEYS(op, 64, a, b)
+#else
+#define TL_EXTREME_8(op, a, b) TL_SELECT_##op(a, b)
 #endif

@@ -35,11 +35,7 @@ TL_INLINE VS W(join)(VS a, VS b, int64_t na, int64_t nb)
 {
     VS r;
     (void)na, (void)nb;
-#if OP_EXTREME > 0
-    r.m = TL_EXTREME(TL_MOST_)(a.m, b.m);
-#else
-    r.m = TL_EXTREME(TL_LEAST_)(a.m, b.m);
-#endif
+    r.m = TL_EXTREME(TL_BEST, a.m, b.m);
     return r;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Compiled once per instruction set: the loops of narrow.h as tl_narrow_<isa>[]. */
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 #include "narrow.h"
 #include "dtype/dtype_traits.h"
 #include "cpu/kernel/simd.h"
@@ -74,13 +77,17 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* a vector o
 #define GROUPS         1
 #endif
 
-/* The larger lanes, for sizes where simd.h has no single instruction. */
-#if defined(__SSE2__) && !defined(TL_INTS)
-#undef TL_MOST_U1
-#undef TL_MOST_U2
-#define TL_MOST_U1(a, b) ((__typeof__(a))_mm_max_epu8((__m128i)(a), (__m128i)(b)))
-#define TL_MOST_U2(a, b) \
+/* The larger lanes of bytes and of 16 bits. */
+#if defined(__AVX2__)
+#define MOST_1(a, b) TL_INTRINSIC(max_epu8, TL_MM_I, a, b)
+#define MOST_2(a, b) TL_INTRINSIC(max_epu16, TL_MM_I, a, b)
+#elif defined(__SSE2__)
+#define MOST_1(a, b) TL_INTRINSIC(max_epu8, TL_MM_I, a, b)
+#define MOST_2(a, b) \
     ((__typeof__(a))_mm_add_epi16((__m128i)(b), _mm_subs_epu16((__m128i)(a), (__m128i)(b))))
+#else
+#define MOST_1(a, b) TL_SELECT_max(a, b)
+#define MOST_2(a, b) TL_SELECT_max(a, b)
 #endif
 
 /* Load, store and keep (the others become 0) the first `bytes` < TL_VECTOR_BYTES bytes of a vector.
@@ -213,7 +220,7 @@ TL_INLINE void prefetch_after(const void *x, size_t bytes)
 #define T          uint8_t
 #define HALVES     0
 #define N(name)    TL_CAT(name, _bytes)
-#define MOST(a, b) TL_MOST_U1(a, b)
+#define MOST(a, b) MOST_1(a, b)
 #define LAST       LAST_BYTE
 #define FIRST      FIRST_BYTE
 #include "narrow_kernel.h"
@@ -221,7 +228,7 @@ TL_INLINE void prefetch_after(const void *x, size_t bytes)
 #define T          uint16_t
 #define HALVES     0
 #define N(name)    TL_CAT(name, _shorts)
-#define MOST(a, b) TL_MOST_U2(a, b)
+#define MOST(a, b) MOST_2(a, b)
 #define LAST       LAST_PAIR
 #define FIRST      FIRST_PAIR
 #include "narrow_kernel.h"
@@ -229,7 +236,7 @@ TL_INLINE void prefetch_after(const void *x, size_t bytes)
 #define T          uint16_t
 #define HALVES     1
 #define N(name)    TL_CAT(name, _halves)
-#define MOST(a, b) TL_MOST_U2(a, b)
+#define MOST(a, b) MOST_2(a, b)
 #define LAST       LAST_PAIR
 #define FIRST      FIRST_PAIR
 #include "narrow_kernel.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Compiles an operator of a user for CPUs. The source texts of the built-in operators and the
- * user's text are written to a private folder. The system's compiler makes a library of one element
- * type from them. The library is loaded, and kept in the cache on disk. The folder is removed
- * before the call returns. */
+ * Compiles an operator of a user for CPUs. The texts of the kernels and the user's are written to a
+ * private folder. The system's compiler makes a library of one element type from them, which is
+ * loaded, and kept in the cache on disk. The folder is removed before the call returns. */
 #define _GNU_SOURCE
 #include "context/context.h"
 #include "store/cleanup.h"
@@ -31,15 +30,7 @@ static const char *const isa_flags[] = {
 
 /* ---- the private folder ---- */
 
-/* Does the operator use fast paths with intrinsics? Only exact operators have them. */
-static int is_class_x(const tl_scalar *op)
-{
-    const tl_facts *f = &op->user->user->facts;
-    return op->exact && (f->flag[TL_FLAG_EXTREME] || f->flag[TL_FLAG_ADDS] ||
-                         f->flag[TL_FLAG_PICKS] || f->flag[TL_FLAG_COMMUTES]);
-}
-
-/* Is it a text of the CPU kernels? Texts of operators and of GPUs are not needed. */
+/* Is it a text of the CPU kernels? */
 static int is_needed(const char *name)
 {
     return strncmp(name, "gpu/", 4) && strncmp(name, "op/", 3);
@@ -82,7 +73,7 @@ static char *read_file(const char *folder, const char *name, size_t *bytes)
 
 /* The files, in the order of their creation. */
 static const char *const folders[] = {"operator", "law", "dtype", "cpu", "cpu/kernel", "cpu/user"};
-static const char *const products[] = {"user_text.h", "user.so", "log", "immintrin.h"};
+static const char *const products[] = {"user_text.h", "user.so", "log"};
 
 static tally_status no_folder(tally *ctx, const tl_user *u, const char *folder)
 {
@@ -179,9 +170,7 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
         good = good && path_of(path, folder, folders[i]) && !mkdir(path, 0700);
 
     for (const tl_source *t = tl_sources; t->name; t++)
-        if (!strcmp(t->name, "cpu/kernel/few_intrinsics.h") && !is_class_x(op))
-            good = good && write_file(folder, "immintrin.h", t->text, strlen(t->text));
-        else if (is_needed(t->name))
+        if (is_needed(t->name))
             good = good && write_file(folder, t->name, t->text, strlen(t->text));
 
     if (!good || !write_text(folder, op)) return no_folder(ctx, u, folder);
