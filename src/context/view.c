@@ -58,11 +58,11 @@ static int64_t unfilled_stride(const tally_view *v)
     return v->rows == 1 ? v->n : 0;
 }
 
-enum { PART = 1 << 15 }; /* offsets that are compared together, without a branch */
+enum { PART = 1 << 15 }; /* offsets that are compared together */
 
 typedef struct {
     const int64_t *offsets;
-    int64_t rows, first; /* the first offset so far that is above the next one */
+    int64_t rows, first; /* the first descent so far */
 } descent;
 
 static void compare_part(void *data, int64_t p)
@@ -72,7 +72,7 @@ static void compare_part(void *data, int64_t p)
     int descends = 0;
 
     for (int64_t r = a; r < b; r++) descends |= o[r + 1] < o[r];
-    for (int64_t r = a; r < b && descends; r++)
+    for (int64_t r = a; descends; r++)
         if (o[r + 1] < o[r]) {
             tl_atomic_least(&d->first, r);
             return;

@@ -131,8 +131,7 @@ TL_INLINE void W(nodes_below)(TL_VE(real) * nodes, int j, int s)
                               : TL_SHUFFLE(left, right, TL_EACH_LANE(TL_HIGH2));
 }
 
-/* The left children of a block: those of step s of the network. (The way down needs no right
- * ones.) */
+/* The left children of a block, of each step of the network. */
 typedef struct {
     VS left[TL_LOG_V][TL_V / 2];
 } W(steps);
@@ -143,11 +142,8 @@ TL_INLINE VS W(up)(W(steps) * b, VS *e)
     TL_UNROLL for (int s = 0; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> (s + 1); j++)
     {
         const VS x = e[2 * j], y = e[2 * j + 1];
-        const int inside = s < TL_LOG_G;
-        const VS left = inside ? W(even1)(x, y) : W(even2)(x, y),
-                 right = inside ? W(odd1)(x, y) : W(odd2)(x, y);
-        b->left[s][j] = left;
-        e[j] = W(twin)(left, right, 1 << s);
+        b->left[s][j] = s < TL_LOG_G ? W(even1)(x, y) : W(even2)(x, y);
+        e[j] = W(step)(s, x, y, 1 << s);
     }
 
     return e[0];
@@ -223,7 +219,7 @@ TL_INLINE VS W(starts)(VS v, const SS *before, int absent, int64_t at, int64_t n
     TL_UNROLL for (int s = 0; s < TL_LOG_V; s++)
     {
         left[s] = s < TL_LOG_G ? W(even1)(v, v) : W(even2)(v, v);
-        v = W(twin)(left[s], s < TL_LOG_G ? W(odd1)(v, v) : W(odd2)(v, v), n << s);
+        v = W(step)(s, v, v, n << s);
     }
     *node = W(lane)(v, 0);
 
