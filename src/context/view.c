@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Checks of views. All sizes are checked before a pointer is used. */
 #include "view.h"
+#include "threads.h"
 #include <assert.h>
 #include <string.h>
 
