@@ -138,6 +138,24 @@ static void no_stride(void)
           "one element repeated in a matrix");
 }
 
+/* Threads compare many offsets in parts; the first descent is named. */
+static void many_offsets(void)
+{
+    enum { ROWS = 200000 };
+    static const int64_t at[] = {1, 32767, 32768, 32769, ROWS};
+    static int64_t many[ROWS + 1];
+    char says[32];
+
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        for (int64_t r = 0; r <= ROWS; r++) many[r] = r < ROWS - 1 || at[i] == ROWS ? r : 1;
+        many[at[i]] = at[i] - 2;
+        if (at[i] == 1) many[0] = 5, many[1] = 2;
+        snprintf(says, sizeof says, "in->offsets[%d] is", (int)at[i]);
+        refused(reduce("sum", tally_segments(x, TALLY_F32, many, ROWS)), TALLY_INVALID, ctx, says,
+                "must ascend", NULL);
+    }
+}
+
 static void offsets(void)
 {
     int64_t down[] = {0, 5, 3, 8}, below[] = {-1, 2, 3, 4}, good[] = {0, 2, 2, 8},
@@ -169,6 +187,7 @@ static void offsets(void)
             NULL);
     check(!reduce("sum", tally_segments(NULL, TALLY_F32, none, 2)) && y[0] == 0 && y[1] == 0,
           "empty segments of NULL");
+    many_offsets();
 }
 
 static void overlap(void)

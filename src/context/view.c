@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Checks of views. All sizes are checked before a pointer is used. */
 #include "view.h"
+#include "threads.h"
 #include <assert.h>
 #include <string.h>
 
@@ -58,6 +59,40 @@ static int64_t unfilled_stride(const tally_view *v)
     return v->rows == 1 ? v->n : 0;
 }
 
+enum { PART = 1 << 15 }; /* offsets that are compared together */
+
+typedef struct {
+    const int64_t *offsets;
+    int64_t rows, first; /* the first descent so far */
+} descent;
+
+static void compare_part(void *data, int64_t p)
+{
+    descent *d = data;
+    const int64_t *const o = d->offsets, a = p * PART, b = a + PART < d->rows ? a + PART : d->rows;
+    int descends = 0;
+
+    for (int64_t r = a; r < b; r++) descends |= o[r + 1] < o[r];
+    for (int64_t r = a; descends; r++)
+        if (o[r + 1] < o[r]) {
+            tl_atomic_least(&d->first, r);
+            return;
+        }
+}
+
+/* The first offset that is above the next one, or `rows`. */
+static int64_t first_descent(int threads, const int64_t *offsets, int64_t rows)
+{
+    assert(threads >= 1 && rows > 0);
+    const int64_t parts = (rows + PART - 1) / PART;
+    descent d = {offsets, rows, rows};
+    if (parts == 1)
+        compare_part(&d, 0);
+    else
+        tl_for(parts > 4 ? threads : 1, parts, compare_part, &d);
+    return d.first;
+}
+
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t bytes)
 {
     assert(name && bytes >= 0);
@@ -85,11 +120,10 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
             return tl_invalid(ctx, "%s->offsets[0] is %ld: must be at least 0", name,
                               v->offsets[0]);
 
-        for (int64_t r = 0; r < v->rows; r++)
-            if (v->offsets[r + 1] < v->offsets[r])
-                return tl_invalid(ctx,
-                                  "%s->offsets[%ld] is %ld, below offsets[%ld] = %ld: must ascend",
-                                  name, (r + 1), v->offsets[r + 1], r, v->offsets[r]);
+        const int64_t r = first_descent(tally_threads(ctx), v->offsets, v->rows);
+        if (r < v->rows)
+            return tl_invalid(ctx, "%s->offsets[%ld] is %ld, below offsets[%ld] = %ld: must ascend",
+                              name, (r + 1), v->offsets[r + 1], r, v->offsets[r]);
     }
 
     if (!tl_view_extent(v, bytes, &low, &high))

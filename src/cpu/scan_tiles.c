@@ -267,8 +267,7 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
     }
 }
 
-/* Trees, AMD: lines 4 KiB ahead are 1.1 times as fast as 2 or 8. Intel: four pages in turn have
- * 0.89 of copy, lines 0.73. */
+/* doc/notes.md has the measurements. */
 int64_t tl_scan_prefetch(const tl_plan *plan, int stream)
 {
     const int way = tl_prefetch_way();

@@ -131,46 +131,41 @@ TL_INLINE void W(nodes_below)(TL_VE(real) * nodes, int j, int s)
                               : TL_SHUFFLE(left, right, TL_EACH_LANE(TL_HIGH2));
 }
 
-/* A block: t[s] has the V >> s vectors before step s of the network. t[0], the elements, is of a
- * part only: of a whole block, x is read again, which costs less than stores. */
+/* The left children of a block, of each step of the network. */
 typedef struct {
-    const E *x;
-    VS t[TL_LOG_V][TL_V];
+    VS left[TL_LOG_V][TL_V / 2];
 } W(steps);
 
-/* The rest of b, from its elements e. Returns the vector of V nodes. (With step 0 in the loop, GCC
- * loads again what it has just stored.) */
-TL_INLINE VS W(up)(W(steps) * b, const VS *e)
+/* Turns the elements e of a block into its vector of V nodes, which it returns. */
+TL_INLINE VS W(up)(W(steps) * b, VS *e)
 {
-    enum { FIRST = TL_LOG_V > 1 };
-    if (!FIRST) return W(step)(0, e[0], e[1], 1);
+    TL_UNROLL for (int s = 0; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> (s + 1); j++)
+    {
+        const VS x = e[2 * j], y = e[2 * j + 1];
+        b->left[s][j] = s < TL_LOG_G ? W(even1)(x, y) : W(even2)(x, y);
+        e[j] = W(step)(s, x, y, 1 << s);
+    }
 
-    TL_UNROLL for (int j = 0; j < TL_V / 2; j++) b->t[FIRST][j] =
-        W(step)(0, e[2 * j], e[2 * j + 1], 1);
-    TL_UNROLL for (int s = 2; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++)
-        b->t[s][j] = W(step)(s - 1, b->t[s - 1][2 * j], b->t[s - 1][2 * j + 1], 1 << (s - 1));
-    return W(step)(TL_LOG_V - 1, b->t[TL_LOG_V - 1][0], b->t[TL_LOG_V - 1][1], 1 << (TL_LOG_V - 1));
+    return e[0];
 }
 
 TL_INLINE VS W(load_up)(W(steps) * b, const E *x, int64_t i, tl_par p)
 {
     VS e[TL_V];
     TL_UNROLL for (int j = 0; j < TL_V; j++) e[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
-    b->x = x;
     return W(up)(b, e);
 }
 
 /* The starts of a block's V groups, and S after the block in each lane. absent: S before it is
- * ABSENT, so the start of the second element is the first one itself. whole: a whole block. */
+ * ABSENT, so the start of the second element is the first one itself. */
 typedef struct {
     VS start, end;
-    int absent, whole;
+    int absent;
 } W(groups);
 
 /* e[j]: the starts of the elements of a block, whose first one has index `at`; or, with `ends`, a
  * constant, S after these elements. */
-TL_INLINE void W(down)(VS *e, const W(steps) * b, const W(groups) * g, int ends, int64_t at,
-                       tl_par p)
+TL_INLINE void W(down)(VS *e, const W(steps) * b, const W(groups) * g, int ends, int64_t at)
 {
     VS from[TL_V], *const to = e;
     TL_VE(real) nodes[TL_V]; /* how many elements come before each lane of `from` */
@@ -181,11 +176,8 @@ TL_INLINE void W(down)(VS *e, const W(steps) * b, const W(groups) * g, int ends,
     TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--)
         TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
     {
-        const int inside = s < TL_LOG_G, again = s == 0 && g->whole, k = 2 * j * TL_V;
-        const VS x = again ? W(load)(b->x + k, at + k, p) : b->t[s][2 * j],
-                 y = again ? W(load)(b->x + k + TL_V, at + k + TL_V, p) : b->t[s][2 * j + 1],
-                 left = inside ? W(even1)(x, y) : W(even2)(x, y);
-        const VS a = from[j], z = to[j];
+        const int inside = s < TL_LOG_G;
+        const VS left = b->left[s][j], a = from[j], z = to[j];
         VS middle = W(combine_at)(a, left, W(numbers)(at, nodes[j], 1), 1 << s);
         W(nodes_below)(nodes, j, s);
         if (g->absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
@@ -227,7 +219,7 @@ TL_INLINE VS W(starts)(VS v, const SS *before, int absent, int64_t at, int64_t n
     TL_UNROLL for (int s = 0; s < TL_LOG_V; s++)
     {
         left[s] = s < TL_LOG_G ? W(even1)(v, v) : W(even2)(v, v);
-        v = W(twin)(left[s], s < TL_LOG_G ? W(odd1)(v, v) : W(odd2)(v, v), n << s);
+        v = W(step)(s, v, v, n << s);
     }
     *node = W(lane)(v, 0);
 
@@ -318,19 +310,19 @@ TL_INLINE void W(down_out)(const W(steps) * b, const W(groups) * g, const tl_til
 #if TL_SCAN_FULL
     if (t->out) {
         if (t->exclusive)
-            W(down)(e, b, g, 0, t->b + j, p);
+            W(down)(e, b, g, 0, t->b + j);
         else
-            W(down)(e, b, g, 1, t->b + j, p);
+            W(down)(e, b, g, 1, t->b + j);
         W(put_results)(t, j, e, last, p);
         return;
     }
 #endif
-    W(down)(e, b, g, 0, t->b + j, p);
+    W(down)(e, b, g, 0, t->b + j);
     TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, j + k * TL_V, e[k]);
 }
 
 /* Three blocks at once: while one goes down, the starts of the next one are computed, and the one
- * after that goes up. At the ends there are fewer; x of the others is NULL. */
+ * after that goes up. At the ends there are fewer. */
 static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, tl_par p)
 {
     enum { BLOCK = W(BLOCK) };
@@ -349,20 +341,18 @@ static void W(do_scan_blocks)(const tl_tile *t, tl_block_counter *c, tl_par p)
     if (!absent) end = W(state_of)(c->blocks ? &c->start[tl_level(c->blocks)] : &c->init);
 
     v = starts = W(load_up)(next, x, b, p);
-    down->x = NULL;
     for (int64_t j = -BLOCK; j < m; j += BLOCK) {
-        const W(groups) here = {starts, W(splat)(end), absent && j == 0, 1};
+        const W(groups) here = {starts, W(splat)(end), absent && j == 0};
         const VS above = v;
 
-        if (down->x) TL_PREFETCH_SOME(tile.next, j, BLOCK, sizeof(E), 0);
-        up->x = NULL;
+        if (j >= 0) TL_PREFETCH_SOME(tile.next, j, BLOCK, sizeof(E), 0);
         if (j + 2 * BLOCK < m) v = W(load_up)(up, x + j + 2 * BLOCK, b + j + 2 * BLOCK, p);
-        if (next->x) {
+        if (j + BLOCK < m) {
             starts = W(starts)(above, &end, absent && j < 0, b + j + BLOCK, TL_V, &node);
             end = W(append)(c, node);
         }
 
-        if (down->x) W(down_out)(down, &here, &tile, j, &last, p);
+        if (j >= 0) W(down_out)(down, &here, &tile, j, &last, p);
         W(steps) *const free = down;
         down = next, next = up, up = free;
     }
@@ -380,6 +370,7 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
     const int absent = !t->prefix;
     W(steps) steps;
     TL_VE(result) last = {0};
+    VS e[TL_V];
     SS before, node;
 
     assert(0 < m && m < W(BLOCK) && (b == 0 || m <= (b & -b)));
@@ -387,9 +378,9 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
     if (!absent) before = W(state_of)(t->prefix);
     for (int k = 0; k < TL_V; k++) {
         const int64_t from = k * TL_V, left = m - from;
-        steps.t[0][k] =
-            left >= TL_V ? W(load)(x + from, b + from, p)
-                         : W(load_part)(left > 0 ? x + from : x, left > 0 ? left : 0, b + from, p);
+        e[k] = left >= TL_V
+                   ? W(load)(x + from, b + from, p)
+                   : W(load_part)(left > 0 ? x + from : x, left > 0 ? left : 0, b + from, p);
     }
 
     tl_tile part = *t;
@@ -398,7 +389,7 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
     if (t->out) part.out = results;
     part.stream = 0;
 #endif
-    W(groups) g = {W(starts)(W(up)(&steps, steps.t[0]), &before, absent, b, TL_V, &node)};
+    W(groups) g = {W(starts)(W(up)(&steps, e), &before, absent, b, TL_V, &node)};
     g.end = W(splat)(node);
     g.absent = absent;
     W(down_out)(&steps, &g, &part, 0, &last, p);

@@ -24,7 +24,7 @@
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
-#if defined(__SSE2__) && defined(__clang__)
+#if defined(__SSE2__) && (defined(__clang__) || __GNUC__ > 14) /* their builtins may differ */
 #include <immintrin.h>
 #elif defined(__SSE2__) && !defined(_IMMINTRIN_H_INCLUDED) /* what needs more includes it first */
 #include "few_intrinsics.h"
