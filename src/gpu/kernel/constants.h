@@ -169,12 +169,14 @@ enum {
 /* warp_reduce.cl, warp_scan.cl: a warp may take each sequence of less than BY_WARP_END elements.
  * It keeps the nodes of its chunks in its lanes. Segments: only if their mean is at least
  * BY_WARP_MEAN. */
-enum { BY_WARP_END = 8 * CHUNK, BY_WARP_MEAN = CHUNK };
+enum { BY_WARP_END = 8 * CHUNK + 1, BY_WARP_MEAN = CHUNK };
 
 /* Windows: threads of a block. A tile of window_rows has 2^TILE_ROWS_LOG rows. gpu/tuning.def has
- * the sizes that depend on the device and on the state. TABLE_LEVEL: what tables call level 0 of
- * their elements (window/quads.cl). */
+ * the sizes that depend on the device and on the state. SMALL_QUADS_LOG: log2 of the items of a
+ * tile with a quad for each thread. TABLE_LEVEL: what tables call level 0 of their elements
+ * (window/quads.cl). */
 enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG, TABLE_LEVEL = 2 };
+enum { SMALL_QUADS_LOG = 10 };
 
 /* window/passes.cl: `rows` folds bits 0 to PASS_TOP of the number of rows. */
 enum { PASS_TOP = 5 };
