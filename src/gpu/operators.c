@@ -157,6 +157,8 @@ int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude
     }
     if (!strcmp(shape, "window_slide")) return op->exact && op->inverse && tl_is_cuda(prelude);
     if (!strcmp(shape, "window_far")) return op->exact && tl_is_cuda(prelude);
+    if (!strcmp(shape, "window_small"))
+        return tl_gpu_window_tuning(op, prelude).quads_log > SMALL_QUADS_LOG;
     if (!strcmp(shape, "scan_wave")) return tl_gpu_scan_tile(op, 1).blocks != 0;
     return op->inputs == 1 || strcmp(shape, "grid");
 }

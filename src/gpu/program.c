@@ -67,7 +67,7 @@ static void add_facts(tl_buffer *b, const tl_scalar *op)
  * programs which read the caller's arrays in place do not have. */
 typedef struct {
     const char *shape;
-    enum { SHORT, FLAT, FAR, SLIDE, PARTS, LONG, TABLE, WALK } kind;
+    enum { SHORT, FLAT, SMALL, FAR, SLIDE, PARTS, LONG, TABLE, WALK } kind;
     const char *schedule, *blocks, *files[5], *more[4];
 } window_program;
 
@@ -79,6 +79,7 @@ static const window_program *window_program_of(const char *shape)
         {"window", SHORT, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"},
          {"columns", "exact", "fold"}},
         {"window_flat", FLAT, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"}, {0}},
+        {"window_small", SMALL, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"}, {0}},
         {"window_far", FAR, "quads", "QUADS_BLOCKS", {"exact", "exact_far"}, {0}},
         {"window_slide", SLIDE, "quads", "QUADS_BLOCKS", {"exact", "exact_slide"}, {0}},
         {"window_cut", SHORT, "cut", "CUT_BLOCKS", {"place", "cut", "tile"}, {0}},
@@ -109,14 +110,16 @@ static void add_window_facts(tl_buffer *b, const tl_scalar *op, const char *prel
     if (is_long) tl_addf(b, "#define TL_LONG 1\n");
     tl_addf(b, "#define TL_SCHEDULE %s\n#define TILE_BLOCKS %s\n", w->schedule, w->blocks);
     tl_addf(b, "#define TL_TABLE %d\n#define TL_FLAT %d\n", w->kind == TABLE,
-            w->kind == FLAT || w->kind == TABLE);
+            w->kind == FLAT || w->kind == SMALL || w->kind == TABLE);
     tl_addf(b, "#define TL_FAR %d\n#define TL_PARTS %d\n", w->kind == FAR || w->kind == SLIDE,
             w->kind == PARTS || w->kind > WALK + WALK_WHOLE);
     if (w->kind >= WALK)
         tl_addf(b, "#define WALK_KIND %d\n#define WALK_TOP %d\n", w->kind - WALK,
                 atoi(shape + strlen(w->shape)));
     tl_addf(b, "#define CUT_LOG %d\n#define QUADS_LOG %d\n", t.cut_log,
-            is_long ? t.wide_log : t.quads_log);
+            is_long            ? t.wide_log
+            : w->kind == SMALL ? SMALL_QUADS_LOG
+                               : t.quads_log);
     tl_addf(b, "#define PASS_LOG %d\n#define PASS_RUN %d\n", is_long ? t.radix_log : 0,
             is_long ? t.run : 0);
 }

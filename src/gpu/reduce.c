@@ -17,16 +17,47 @@ typedef struct {
      * and `words` words of the status table */
     int single_pass, more;
     int64_t tiles, words;
+    int whole;  /* whole columns in one launch */
     int levels; /* long sequences: their nodes, level by level, and at last their results */
     int packed; /* short sequences, many to a warp */
     int warps;  /* a warp for each sequence of some chunks */
 } reduce_plan;
 
+/* Columns in one launch, whose threads take them in parts: short ones; longer ones, if blocks of
+ * LINE bytes of a row keep all multiprocessors busy. */
+static int columns_whole(const tl_gpu_device *d, const tl_batch *b)
+{
+    enum { LINE = 64, SHORT = 4 * CHUNK };
+    const int64_t blocks = b->rows * b->plan->op->elem_bytes / LINE;
+    assert(!b->columns_log || !b->in_place);
+    if (b->n < CHUNK) return b->columns_log;
+
+    return tl_batch_across(b) && b->n <= COLUMNS_WHOLE &&
+           (b->n <= SHORT || blocks >= d->gpu->processors);
+}
+
+/* Fewer columns, and so more threads for each, until the device is busy. */
+static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl_results *r)
+{
+    enum { PART = 16, SECTOR = 32 }; /* min elements of a thread; min bytes of a row */
+    const int64_t busy = 3 * l->d->gpu->processors / 2;
+    int64_t log = WHOLE_LOG, each = PART;
+
+    while (b->rows >> log < busy && b->plan->op->elem_bytes << log > SECTOR &&
+           each << (WHOLE_LOG - log) < b->n)
+        log--;
+    while (each << (WHOLE_LOG - log) < b->n) each *= 2;
+
+    const int64_t jobs = ((b->rows - 1) >> log) + 1;
+    return TL_GO(l, whole_columns, jobs, .batch = *b->all, .log = log, .each = each, .jobs = jobs,
+                 .results = r->arguments);
+}
+
 static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
 {
     const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* log2 of the elements of the smallest tile */
     const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->processors;
-    reduce_plan p = {.packed = b->has_short, .warps = tl_by_warp_takes(d, b, 0)};
+    reduce_plan p = {.warps = tl_by_warp_takes(d, b, 0), .whole = columns_whole(d, b)};
 
     while (p.more < TILE_LOG_MOST - (b->plan->op->elem_bytes > 4) &&
            b->n >> (log + p.more + 1) >= worth)
@@ -36,7 +67,8 @@ static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
     p.words = (p.tiles ? p.tiles : 1) * ((b->state_bytes + 7) / 8);
     p.single_pass = d->gpu->calls->single_launch && b->rows == 1 && !b->listed && b->long_count &&
                     p.tiles < TILES_MOST && p.words <= tl_status_words(d);
-    p.levels = b->long_count && !p.single_pass && (!p.warps || b->listed);
+    p.packed = b->has_short && !p.whole;
+    p.levels = b->long_count && !p.single_pass && !p.whole && (!p.warps || b->listed);
     assert(!p.single_pass || !(p.levels || p.packed));
 
     return p;
@@ -98,6 +130,7 @@ tally_status tl_reduce_batch(tl_gpu_device *d, const tl_batch *b, const tl_resul
     (void)c;
     tally_status status = tl_batch_program(d, b, "reduce", &l);
     if (!status && p.single_pass) status = reduce_single(&l, b, r, &p);
+    if (!status && p.whole) status = reduce_whole(&l, b, r);
     if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
     if (!status && p.packed) status = tl_segmented_reduce(&l, b, r);
     if (!status && p.warps) status = tl_by_warp_reduce(&l, b, r);

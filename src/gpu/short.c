@@ -112,7 +112,7 @@ int tl_by_warp_pays(const tl_gpu_device *d, const tl_batch *b, int64_t elements,
 int tl_by_warp_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
 {
     if (b->listed) return b->warp_each;
-    return b->n >= CHUNK && b->n < BY_WARP_END && !b->in_place && !b->columns_log &&
+    return b->n >= CHUNK && b->n < BY_WARP_END - scan && !b->in_place && !b->columns_log &&
            tl_by_warp_pays(d, b, b->rows * BY_WARP_MEAN, scan);
 }
 

@@ -322,6 +322,8 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_
     if (a->step < overlap && !a->shrunk) a->step = overlap;
     if (a->step > results) a->step = results;
     tl_pipe_open(p, d, in, op->elem_bytes, out, op->result_bytes);
+    /* kept results are one copy */
+    if (a->width > 1) p->out.across = 1, p->out.straight = 0;
     if (p->out.here && edges && a->step < results)
         return tl_fail(d->ctx, TALLY_UNSUPPORTED,
                        "out->data is memory of the device and the input does not fit beside it: "

@@ -8,16 +8,16 @@
  *
  * 2^log columns, the least power of two for all columns, share a warp; log is 1 to 5. */
 
-/* Returns the node of `size` elements of a column, a multiple of 16. x: the first of them, which
- * has index `at`; step: the bytes between them. */
-fn state fold_column(GLOBAL const u8 *x, i64 step, i64 at, int size, par p)
+/* Folds `count` elements of a column. It leaves a node in `stack` for each set bit of count, the
+ * highest first. x: the first element, which has index `at`; step: the bytes between elements. */
+fn void fold_down(GLOBAL const u8 *x, i64 step, i64 at, int count, par p, state *stack)
 {
     enum { STEP = sizeof(state) > 8 ? 8 : 16 }; /* elements in registers at a time */
-    state stack[8];
     int top = 0;
-    for (int j = 0; j < size / STEP; j++, at += STEP) {
+    elem e[STEP];
+
+    for (int j = 0; j < count / STEP; j++, at += STEP) {
         state v[STEP];
-        elem e[STEP];
         if (ADDRESS(x) % TL_SIZE == 0) {
             UNROLL for (int k = 0; k < STEP; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
         } else {
@@ -37,6 +37,34 @@ fn state fold_column(GLOBAL const u8 *x, i64 step, i64 at, int size, par p)
         stack[top++] = v[0];
     }
 
+    const int rest = count % STEP;
+    if (!rest) return;
+
+    if (ADDRESS(x) % TL_SIZE == 0) {
+        UNROLL for (int k = 0; k < STEP - 1; k++)
+        {
+            if (k < rest) e[k] = *(GLOBAL const elem *)(x + k * step);
+        }
+    } else {
+        UNROLL for (int k = 0; k < STEP - 1; k++)
+        {
+            if (k < rest) e[k] = load_bytes(x + k * step);
+        }
+    }
+
+    UNROLL for (int k = 0; k < STEP - 1; k++)
+    {
+        if (k >= rest) continue;
+        state v = lift_e(e[k], at + k, p);
+        for (int i = 0; k >> i & 1; i++) v = TWIN(stack[--top], v, 1 << i);
+        stack[top++] = v;
+    }
+}
+
+fn state fold_column(GLOBAL const u8 *x, i64 step, i64 at, int size, par p)
+{
+    state stack[8];
+    fold_down(x, step, at, size, p, stack);
     return stack[0];
 }
 
@@ -65,5 +93,51 @@ KERNEL_OF(columns)
         }
 
         if (s < b.seqs && part == 0) to[s * count + c] = node[t];
+    }
+}
+
+/* Columns of up to COLUMNS_WHOLE elements in one launch. A job is 2^log columns. The threads of a
+ * block share their elements, `each` of a part; the thread of the last part, which may have fewer,
+ * computes S. */
+KERNEL_OF(whole_columns)
+{
+    SHARED state node[WHOLE_THREADS];
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    const int width = 1 << log, t = thread_index(), column = t & (width - 1), part = t >> log;
+    const int n = (int)b.n, size = (int)each, full = n / size, last = (n - 1) / size,
+              left = n - part * size, mine = left < size ? left : size;
+
+    for (i64 job = group_index(); job < jobs; job += group_count()) {
+        const i64 s = (job << log) + column, at = (i64)part * size;
+        state stack[COLUMNS_LOG + 1];
+
+        if (s < b.seqs && mine > 0) {
+            fold_down(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE, b.stride * TL_SIZE, at,
+                      mine, b.p, stack);
+            node[t] = stack[0];
+        }
+        BARRIER();
+
+        for (int by = 1; 2 * by <= full; by *= 2) {
+            if (s < b.seqs && part % (2 * by) == 0 && part + 2 * by <= full)
+                node[t] = TWIN(node[t], node[t + by * width], by * size);
+            BARRIER();
+        }
+
+        if (s < b.seqs && part == last) {
+            maybe v = nothing(b.p);
+            int done = 0, top = 0;
+
+            for (int k = COLUMNS_LOG; k >= 0; k--) {
+                const int count = 1 << k, whole = count >= size;
+                if (!(n >> k & 1)) continue;
+                v = then(v, whole ? node[done / size * width + column] : stack[top++], done, count);
+                done += count;
+            }
+
+            store_reduced(out, b, s, v, n);
+        }
+        BARRIER();
     }
 }

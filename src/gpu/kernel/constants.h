@@ -12,8 +12,10 @@ enum { LANES = 32, QUAD = 4 };
 enum { ELEMENTS_LOG = 10, STATES_LOG = 8, CHUNK = 1 << ELEMENTS_LOG };
 #define LEVEL_LOG(level) (ELEMENTS_LOG - STATES_LOG + STATES_LOG * (level))
 
-/* columns.cl: threads of a block, which share a chunk. */
-enum { COLUMN_THREADS = 4 * LANES };
+/* columns.cl: threads of a block, which share a chunk, or whole columns of up to COLUMNS_WHOLE
+ * elements. */
+enum { COLUMN_THREADS = 4 * LANES, WHOLE_LOG = 8, WHOLE_THREADS = 1 << WHOLE_LOG };
+enum { COLUMNS_LOG = 15, COLUMNS_WHOLE = 1 << COLUMNS_LOG };
 
 /* Flags of a batch. OFFSETS: sequences are given by offsets, and `first` is used. CHOSEN: ids
  * selects sequences. STATES: reduce writes states. */
@@ -169,12 +171,14 @@ enum {
 /* warp_reduce.cl, warp_scan.cl: a warp may take each sequence of less than BY_WARP_END elements.
  * It keeps the nodes of its chunks in its lanes. Segments: only if their mean is at least
  * BY_WARP_MEAN. */
-enum { BY_WARP_END = 8 * CHUNK, BY_WARP_MEAN = CHUNK };
+enum { BY_WARP_END = 8 * CHUNK + 1, BY_WARP_MEAN = CHUNK };
 
 /* Windows: threads of a block. A tile of window_rows has 2^TILE_ROWS_LOG rows. gpu/tuning.def has
- * the sizes that depend on the device and on the state. TABLE_LEVEL: what tables call level 0 of
- * their elements (window/quads.cl). */
+ * the sizes that depend on the device and on the state. SMALL_QUADS_LOG: log2 of the items of a
+ * tile with a quad for each thread. TABLE_LEVEL: what tables call level 0 of their elements
+ * (window/quads.cl). */
 enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG, TABLE_LEVEL = 2 };
+enum { SMALL_QUADS_LOG = 10 };
 
 /* window/passes.cl: `rows` folds bits 0 to PASS_TOP of the number of rows. */
 enum { PASS_TOP = 5 };

@@ -103,9 +103,12 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
     enum { BLOCKS = 4, LINE = 16 }; /* BLOCKS: of a multiprocessor; far tiles */
     const tl_batch *b = c->b;
     const int slide = slides(c), far_ = !slide && is_far(c);
-    const int rounds = rounds_of(b, c->w, c->d->gpu->local_bytes, 1); /* near */
-    const int64_t count = j1 - j0,
-                  each = slide  ? (count / slide_parts(c, count) + LANES) & -LANES
+    const int64_t count = j1 - j0;
+    int rounds = rounds_of(b, c->w, c->d->gpu->local_bytes, 1); /* near */
+    while (rounds > 1 && each_of(b, rounds - 1) >= c->w / 2 &&
+           each_of(b, rounds - 1) * c->d->gpu->processors >= count)
+        rounds--; /* one for each multiprocessor */
+    const int64_t each = slide  ? (count / slide_parts(c, count) + LANES) & -LANES
                          : far_ ? far_tile(c)
                                 : each_of(b, rounds),
                   jobs = far_ ? far_tiles(c, count) : (count + each - 1) / each;

@@ -121,11 +121,21 @@ static tl_schedule quads(const tl_window_call *c, int log, int64_t width)
     };
 }
 
-/* For one sequence, the text has no code for borders, which is two fifths of it. */
+/* For one sequence, the text has no code for borders, which is two fifths of it. On CUDA small
+ * tiles, where each thread has a quad, take a short one, if all of them are resident together. */
 static tl_schedule short_quads(const tl_window_call *c)
 {
-    const int flat = c->b->rows == 1 && !c->b->listed;
-    tl_schedule s = quads(c, c->t.quads_log, c->w);
+    enum { RESIDENT = 4 }; /* tiles of a multiprocessor (QUADS_BLOCKS) */
+    const int flat = c->b->rows == 1 && !c->b->listed, small_log = SMALL_QUADS_LOG;
+    tl_schedule s = quads(c, small_log, c->w);
+    if (flat && c->d->gpu->calls->single_launch && c->t.quads_log > small_log &&
+        c->w <= (int64_t)1 << (small_log - 1) &&
+        tl_windows_of(c) <= RESIDENT * s.each * c->d->gpu->processors) {
+        s.shape = "window_small";
+        return s;
+    }
+
+    s = quads(c, c->t.quads_log, c->w);
     s.shape = flat ? "window_flat" : "window";
     return s;
 }

@@ -19,8 +19,8 @@
  * Elements are copied to local memory 16 bytes at a time, without registers in between. So many
  * warps fit on a multiprocessor, and some compute while others wait for memory. The offsets of a
  * warp's next job are copied meanwhile (a job: SEGMENTED_SEQUENCES segments, or the rows of a
- * window). gpu/program.c sets SEGMENTS: 1 for segments, in a program of their own; 0 for rows and
- * columns. Lanes exchange data only through local memory, so this text runs on every device. */
+ * window). gpu/program.c sets SEGMENTS: 1 for segments, in a program of their own; 0 for rows.
+ * Lanes exchange data only through local memory, so this text runs on every device. */
 
 enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
 
@@ -263,16 +263,11 @@ fn void stage_elements(const segmented *f, window *w, batch b)
         return;
     }
 #endif
-    /* In the order of memory: along the sequences, or across them (columns). Segments are one
-     * row. */
-    const int across = !SEGMENTS && b.row_stride * b.row_stride < b.stride * b.stride;
-    const int by = SEGMENTS ? SEGMENTED_ELEMENTS : across ? w->count : f->n;
-    const i64 first = SEGMENTS ? w->base * b.stride : w->first * b.row_stride;
+    const i64 first = SEGMENTS ? w->base * b.stride : w->first * b.row_stride; /* segments: a row */
 
     for (int e = lane; e < w->elements; e += LANES) {
-        const int u = SEGMENTS ? 0 : (int)((u32)e / (u32)by), v = e - u * by, j = across ? v : u,
-                  i = across ? u : v;
-        x[j * f->n + i] = load_element(b.x + (first + j * b.row_stride + i * b.stride) * TL_SIZE);
+        const int j = SEGMENTS ? 0 : (int)((u32)e / (u32)f->n), i = e - j * f->n;
+        x[e] = load_element(b.x + (first + j * b.row_stride + i * b.stride) * TL_SIZE);
     }
 #endif
 }

@@ -383,12 +383,29 @@ fn void prefetch_tile(LOCAL const tile *p, int items)
 }
 
 /* Y_0: lifts the items of a tile into z; quads: in the order of place_of, else in sequence. Items
- * that are not elements of the batch are skipped; no result uses them. */
+ * that are not elements of the batch are skipped; no result uses them. A thread loads several
+ * items before it lifts the first. */
 fn void load_items(LOCAL state *z, int quads, LOCAL const tile *p, const launch *l)
 {
+    enum { AT_ONCE = 4 };
     const i64 item = p->lo + l->of.shift;
-    for (int i = p->before + thread_index(); i < p->beyond; i += WINDOW_THREADS)
-        z[quads ? place_of(i) : i] = lift(item_of(p, l, i), number_of(l, item + i), l->b.p);
+    const int last = p->beyond - 1;
+    for (int i = p->before + thread_index(); i <= last; i += AT_ONCE * WINDOW_THREADS) {
+        elem e[AT_ONCE];
+
+        UNROLL for (int k = 0; k < AT_ONCE; k++)
+        {
+            const int at = i + k * WINDOW_THREADS;
+            e[k] = item_of(p, l, at < last ? at : last);
+        }
+
+        UNROLL for (int k = 0; k < AT_ONCE; k++)
+        {
+            const int at = i + k * WINDOW_THREADS;
+            if (at <= last)
+                z[quads ? place_of(at) : at] = lift(e[k], number_of(l, item + at), l->b.p);
+        }
+    }
 }
 
 fn GLOBAL u8 *result_at(LOCAL const tile *p, const launch *l, int q)
