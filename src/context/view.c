@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Checks of views. All sizes are checked before a pointer is used. */
 #include "view.h"
+#include "device.h"
 #include "threads.h"
 #include <assert.h>
 #include <string.h>
@@ -120,7 +121,7 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
             return tl_invalid(ctx, "%s->offsets[0] is %ld: must be at least 0", name,
                               v->offsets[0]);
 
-        const int64_t r = first_descent(tally_threads(ctx), v->offsets, v->rows);
+        const int64_t r = first_descent(ctx ? ctx->device->threads : 1, v->offsets, v->rows);
         if (r < v->rows)
             return tl_invalid(ctx, "%s->offsets[%ld] is %ld, below offsets[%ld] = %ld: must ascend",
                               name, (r + 1), v->offsets[r + 1], r, v->offsets[r]);
