@@ -255,12 +255,12 @@ static void file_groups(int many)
 }
 
 /* Word number w: many have their length and their first 8 or 16 bytes in common, some are another
- * word and a zero. Returns the length. */
+ * word and the lowest byte of a text. Returns the length. */
 static size_t make_word(int w, char *word)
 {
     const size_t n = (size_t)w % 25;
     if (w % 5 == 0) return (size_t)sprintf(word, "wordword%05d", w);
-    if (w % 5 == 1) return (size_t)sprintf(word, "wordword%05d", w - 1) + 1;
+    if (w % 5 == 1) return (size_t)sprintf(word, "wordword%05d\1", w - 1);
     if (w % 5 == 2) return (size_t)sprintf(word, "wordwordwordword%c", 'a' + w % 7);
     memset(word, 'a', n);
     for (int k = 0; k < 3 && n; k++) word[check_below((int64_t)n)] = "bc\"d"[check_below(4)];
@@ -286,7 +286,7 @@ static void file_words(int words)
             id[w]++;
     }
     for (int i = 0; i < LINES; i++) {
-        const int w = line[i] = i < 9 ? 5 * i : (int)check_below(words); /* 9: without zeros */
+        const int w = line[i] = i < 9 ? 5 * i : (int)check_below(words); /* 9: without the byte */
         fputs("\"", f);
         for (size_t k = 0; k < length[w]; k++) {
             if (word[w][k] == '"') fputc('"', f);
@@ -308,7 +308,7 @@ static void file_words(int words)
         const int w = id[line[i]];
         if (code[w] < 0) {
             code[w] = wanted++;
-            good = !strncmp(tally_file_key(in, codes[i], 0), word[w], length[w]);
+            good = !strcmp(tally_file_key(in, codes[i], 0), word[w]);
         }
         good &= codes[i] == code[w];
         if (!good) printf("line %d, word %.*s\n", i, (int)length[w], word[w]);
