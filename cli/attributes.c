@@ -167,6 +167,11 @@ int times_open(times_of *t, const options *o, const input *in, const layout *l, 
         const int64_t count = g ? g->count : 1;
         t->count = count;
         t->grouped = g != NULL;
+        t->pair = "bnds"; /* the usual name */
+        for (int d = 0; d < in->info.ndim; d++)
+            if (in->info.dimensions[d] && !strcmp(in->info.dimensions[d], "bnds") &&
+                in->info.shape[d] != 2)
+                t->pair = "bnds2";
         t->name = text_for(&code, "the times", axis);
         t->units = text_for(&code, "the times", c.units);
         t->calendar = text_for(&code, "the times", c.calendar);
@@ -205,7 +210,7 @@ int times_write(const times_of *t, tally_file *file, tally *ctx, const char *dim
     char *names = NULL, *bounds = NULL;
     const char *const at = t->grouped ? dimension : "";
     if (asprintf(&names, "%s(%s)", t->name, at) < 0 ||
-        asprintf(&bounds, "%s_bnds(%s%sbnds=2)", t->name, at, *at ? ", " : "") < 0)
+        asprintf(&bounds, "%s_bnds(%s%s%s=2)", t->name, at, *at ? ", " : "", t->pair) < 0)
         return fail_memory("the times", 1);
     tally_status status = tally_file_variable(file, names, TALLY_F64, t->values);
     if (!status) status = tally_file_variable(file, bounds, TALLY_F64, t->bounds);

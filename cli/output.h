@@ -149,9 +149,10 @@ void netcdf_fill(void *results, const void *places, int64_t count, const tally_o
 /* ---- attributes.c: what a NetCDF file says of its results ---- */
 /* The times of the steps that were reduced, of each group, in the units of the file. */
 typedef struct times_of {
-    int64_t count; /* 0: the axis has no times */
-    int grouped;   /* there is one for each group */
-    int climate;   /* the steps of a group have steps of others between them */
+    int64_t count;    /* 0: the axis has no times */
+    int grouped;      /* there is one for each group */
+    const char *pair; /* the name of the dimension of 2 numbers */
+    int climate;      /* the steps of a group have steps of others between them */
     char *name, *units, *calendar;
     double *values, *bounds; /* bounds: the first and the last of each */
 } times_of;

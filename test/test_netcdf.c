@@ -267,7 +267,7 @@ static void not_written(tally *ctx)
     check_ok(ctx, tally_file_create(ctx, path("n.nc"), NULL, TALLY_F32, 2, shape, 0, &f), "create");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         check(tally_file_head(f, lines[i]) == TALLY_INVALID, "'%s' names two dimensions", lines[i]);
-    const double steps[] = {1, 2, 3};
+    const double steps[] = {1, 2, 3}, bounds[6] = {1, 2, 3, 4, 5, 6};
 #define REFUSES(call, words) \
     check((call) == TALLY_INVALID && strstr(tally_error(ctx), words), "'%s' is not in '%s'", \
           words, tally_error(ctx))
@@ -277,6 +277,19 @@ static void not_written(tally *ctx)
     check(tally_file_coordinate(f, "x", 1, TALLY_F16, steps) == TALLY_UNSUPPORTED, "no type");
     REFUSES(tally_file_coordinate(f, NULL, 1, TALLY_F64, steps), "name is NULL");
     REFUSES(tally_file_coordinate(f, "x", 1, TALLY_F64, NULL), "values is NULL");
+    const char *const wrong[][2] = {{"v(dim0, bnds=3)", "the length of bnds is 3: the file has 2"},
+                                    {"v(dim0=3)", "the length of dim0 is 3: the file has 2"},
+                                    {"v(bnds=)", "bnds="},
+                                    {"v(c=2x)", "c=2x"},
+                                    {"v(c=-1)", "c=-1"},
+                                    {"v(c=0)", "c"}};
+    check_ok(ctx, tally_file_variable(f, "b(dim0, bnds=2)", TALLY_F64, bounds), "bounds");
+    check_ok(ctx, tally_file_variable(f, "same(dim0, bnds)", TALLY_F64, bounds), "bounds");
+    REFUSES(tally_file_variable(f, "r(dim1, dim0)", TALLY_F64, NULL), "dimension 0 must be dim0");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        check(tally_file_variable(f, wrong[i][0], TALLY_F64, bounds) != TALLY_OK &&
+                  strstr(tally_error(ctx), wrong[i][1]),
+              "'%s' is not in '%s'", wrong[i][1], tally_error(ctx));
     REFUSES(tally_file_fill(f, NULL), "value is NULL");
     REFUSES(tally_file_attribute(f, NULL, NULL, "a"), "name or text is NULL");
     REFUSES(tally_file_attribute(f, NULL, "a", NULL), "name or text is NULL");

@@ -116,6 +116,7 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
                 name);
         at += p->count * tally_dtype_size(tl_packed_dtype(all.type));
     }
+    if (s) k->bytes = 0; /* its values are not written */
     return s;
 }
 
@@ -144,21 +145,25 @@ static tally_status copy_coordinates(const tally_file *f, tl_netcdf_new *n,
 static tally_status dimension(const tally_file *f, const tl_netcdf_new *n, char *name, int *dim,
                               size_t *count)
 {
+    size_t stated = 0, length = 0;
+    int error = tl_nc.nc_inq_dimid(n->file, name, dim);
     char *const equals = strchr(name, '=');
-    size_t length = 0;
-    if (equals) {
+    if (error && equals && equals[1] && !equals[1 + strspn(equals + 1, "0123456789")]) {
         *equals = 0;
-        length = strtoull(equals + 1, NULL, 10);
+        stated = strtoull(equals + 1, NULL, 10);
+        error = tl_nc.nc_inq_dimid(n->file, name, dim);
+        if (error && stated) error = tl_nc.nc_def_dim(n->file, name, stated, dim);
     }
-    if (tl_nc.nc_inq_dimid(n->file, name, dim)) {
-        const int error = length ? tl_nc.nc_def_dim(n->file, name, length, dim) : NC_EBADDIM;
-        if (error) return tl_netcdf_status(f, error, name);
-    }
+    if (!error) error = tl_nc.nc_inq_dim(n->file, *dim, NULL, &length);
+    if (error) return tl_netcdf_status(f, error, name);
+
     for (int d = 0; d < f->info.ndim; d++)
         if (n->dims[d] == *dim && f->info.shape[d] < 0)
             return tl_invalid_on(f, "the length of %s is not known yet", name);
         else if (n->dims[d] == *dim)
             length = (size_t)f->info.shape[d];
+    if (stated && stated != length)
+        return tl_invalid_on(f, "the length of %s is %zu: the file has %zu", name, stated, length);
     if (__builtin_mul_overflow(*count, length, count))
         return tl_invalid_on(f, "%s is too long", name);
 
@@ -169,7 +174,7 @@ static tally_status dimension(const tally_file *f, const tl_netcdf_new *n, char 
 static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *names,
                            tl_netcdf_variable *of, const void *values)
 {
-    char name[NC_MAX_NAME + 1];
+    char name[NC_MAX_NAME + 1], first[NC_MAX_NAME + 1];
     size_t bytes = tally_dtype_size(tl_packed_dtype(of->type));
     int there;
     tl_netcdf_kept *k;
@@ -181,6 +186,9 @@ static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *na
     if (!s && !tl_nc.nc_inq_varid(n->file, of->name, &there))
         s = tl_invalid_on(f, "name is '%s', and there is a variable of that name", of->name);
     if (!values) memcpy(of->dims, n->dims, sizeof of->dims);
+    for (int d = 1; d <= of->ndims && !values && !s; d++)
+        if (strcmp(tl_netcdf_copy_name(names, d, name), tl_netcdf_copy_name(n->names, d, first)))
+            s = tl_invalid_on(f, "name is '%.100s': dimension %d must be %s", names, d - 1, first);
     if (!s) s = add(f, n, of, values ? bytes : 0, &k);
     if (!s && values) memcpy(k->values, values, bytes);
     if (!s && !values) n->results++, k->is_result = 1;

@@ -141,8 +141,21 @@ tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n)
     return tl_netcdf_status(f, error, n->names);
 }
 
+/* Reserves disk space. Returns an error number if there is too little. Some file systems cannot
+ * reserve (EOPNOTSUPP). */
+static int allocate(int fd, int64_t bytes)
+{
+    struct rlimit most; /* fallocate ignores this limit if the file keeps its size */
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+        (rlim_t)bytes > most.rlim_cur)
+        return EFBIG;
+    while (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, bytes) != 0)
+        if (errno != EINTR) return errno == ENOSPC || errno == EFBIG || errno == EDQUOT ? errno : 0;
+    return 0;
+}
+
 /* Reserves disk space up to element number `elements`: HDF5 1.10 crashes at the end of the process
- * after a failed write. Some file systems cannot reserve (EOPNOTSUPP). */
+ * after a failed write. */
 static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
 {
     assert(elements >= 0);
@@ -151,19 +164,11 @@ static tally_status reserve(tally_file *f, tl_netcdf_new *n, int64_t elements)
         bytes +=
             (int64_t)k->bytes + (k->is_result ? elements * (int64_t)tally_dtype_size(k->dtype) : 0);
     if (bytes <= n->reserved) return TALLY_OK;
-    if (f->info.shape[0] < 0) bytes += bytes / 2; /* the final number of elements is not known */
-    n->reserved = bytes;
-    struct rlimit most; /* fallocate ignores this limit if the file keeps its size */
-    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
-        (rlim_t)bytes > most.rlim_cur)
-        return tl_netcdf_status(f, EFBIG, "writing");
-    while (fallocate(f->fd, FALLOC_FL_KEEP_SIZE, 0, bytes) != 0) {
-        if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)
-            return tl_netcdf_status(f, errno, "writing");
-        if (errno != EINTR) break;
-    }
-
-    return TALLY_OK;
+    int64_t more = f->info.shape[0] < 0 ? bytes / 2 : 0; /* elements may follow */
+    int error = allocate(f->fd, bytes + more);
+    if (error && more) more = 0, error = allocate(f->fd, bytes);
+    n->reserved = bytes + more;
+    return tl_netcdf_status(f, error, "writing");
 }
 
 /* Releases the reserved space after the end of the file. */
