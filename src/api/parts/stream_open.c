@@ -172,8 +172,9 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
     if (s->verb == TL_WINDOW)
         return tl_unsupported(
             s->ctx, "stream is a window: it needs the elements before it, not a fragment");
-    if (s->pushed || s->finished)
+    if (s->pushed)
         return tl_invalid(s->ctx, "stream has %ld elements already: must have none", s->pushed);
+    if (s->finished) return tl_invalid(s->ctx, "stream is finished already");
 
     tally_status status = tl_stream_same(s, f, "before");
     if (status) return status;

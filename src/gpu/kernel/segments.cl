@@ -4,13 +4,14 @@
 enum { FIRSTS_ITEMS = 8 };
 
 #ifdef TL_CUDA
-/* The last block to come here copies the slot `from` to host memory: a copy by the host would delay
- * the next kernel. */
+/* The last block to come here copies the slot `from` to `reported`, which is host memory: a copy by
+ * the host would delay the next kernel. */
 fn void report_last(GLOBAL u32 *from, GLOBAL u32 *reported)
 {
     SHARED u32 before;
     const int t = thread_index();
 
+    BARRIER(); /* all threads have added to the slot */
     if (t == 0) {
         __threadfence();
         before = ADD_GLOBAL(from + MEASURED_DONE, 1u);
@@ -74,7 +75,7 @@ KERNEL_OF(measure)
 
         BARRIER();
         if (t == LONG_COUNT)
-            base = part[LONG_COUNT] ? ADD_GLOBAL(to, part[LONG_COUNT]) : 0;
+            base = part[LONG_COUNT] ? ADD_GLOBAL(to + LONG_COUNT, part[LONG_COUNT]) : 0;
         else if (t < MEASURED_WORDS && part[t])
             ADD_GLOBAL(to + t, part[t]);
         BARRIER();
