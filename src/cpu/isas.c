@@ -147,6 +147,8 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     tl_narrow_plan(plan, isas[isa].narrow);
 }
 
+/* Changes the plan of windows of w integers to f64, if every sum of w elements is exact there. op:
+ * memory for the changed operator, for as long as the plan is used. */
 void tl_plan_floats(tl_plan *plan, int64_t w, tl_scalar *op)
 {
     const tl_scalar *const own = plan->op;

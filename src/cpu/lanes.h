@@ -36,6 +36,8 @@ typedef struct tl_lanes_job {
     int valid;
 } tl_lanes_job;
 
+/* Fills a job for a reduction, but for `results`. For a scan or windows one of the
+ * next two functions follows. */
 void tl_lanes_begin(tl_lanes_job *job, const tl_plan *plan, const tally_view *in);
 void tl_lanes_of_scan(tl_lanes_job *job, const tally_view *out, const tally_scan_options *o);
 
@@ -255,8 +257,8 @@ int tl_lanes_take_rows(const tl_lanes_job *job);
 int tl_lanes_take_columns(const tally_view *in);
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads);
 
-/* The nodes of each sequence of a reduction, with the levels of `of`, counting from 0; for each
- * node, the state of each sequence. 0: out of memory. Requires: sequences of one length, an
- * operator that reads no index. */
+/* Writes to states the nodes of every sequence of a reduction: one for each of of->level, from
+ * element 0 on. Node by node, the state of each sequence. Returns 0: out of memory. Requires:
+ * sequences of one length, an operator that reads no index. */
 int tl_lanes_nodes(tally *ctx, const tl_lanes_job *job, int threads, const tl_slab *of,
                    unsigned char *states);

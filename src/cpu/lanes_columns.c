@@ -215,8 +215,9 @@ typedef struct {
 
 /* ---- narrow elements ---- */
 
-/* Rows at .. at + m - 1, after the nodes of the blocks before them. */
-static void do_keys(work *w, int64_t at, int64_t m)
+/* Folds or scans rows at .. at + m - 1. Each column begins with the nodes of the blocks before them,
+ * if w->b, or with the initial value. */
+static void do_narrow_rows(work *w, int64_t at, int64_t m)
 {
     const tl_lanes_job *job = w->c->job;
     const tl_plan *plan = job->plan;
@@ -266,7 +267,7 @@ static void do_rows(work *w)
                   m = w->b ? tl_min(n - at, w->b->size) : n;
 
     if (w->c->narrow) {
-        do_keys(w, at, m);
+        do_narrow_rows(w, at, m);
     } else if (job->verb == TL_REDUCE) {
         tl_lanes_fold(w->buffers, &w->from, n, NULL, 0);
         tl_lower_row(job->plan, (tl_staging){w->buffers->soa, w->buffers->r},
@@ -440,7 +441,7 @@ static int fold_or_scan(tally *ctx, columns *c, int threads)
 }
 
 /* The full windows of narrow elements; those at the ends remain. Returns 0, with nothing done, if
- * that is not faster. */
+ * that is not faster or memory is short. */
 static int windows_of_keys(tally *ctx, const columns *wide, int threads)
 {
     const tl_lanes_job *job = wide->job;

@@ -82,8 +82,8 @@ typedef struct tl_line {
 /* Appends n dense elements, indices c->end and up, to a counter. Uses up to `threads` threads. */
 void tl_push_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl_counter *c);
 
-/* The nodes of each sequence of a checked and normal view, with the start and the levels of `of`;
- * for each node, the state of each sequence. */
+/* Writes to states the nodes of every sequence of a checked and normal view (context/view.h): one
+ * for each of of->level, from element of->start on. Node by node, the state of each sequence. */
 tally_status tl_slab_nodes(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
                            const struct tl_slab *of, unsigned char *states);
 

@@ -6,7 +6,8 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* The high 64 bits of g * c, for g of 128 bits. Bit 0 is set if any lower bit is set. */
+/* The high 64 bits of g * c, for g of 128 bits. Bit 0 is set if the 64
+ * bits below them are more than 1: g is rounded up, so 1 may stand for 0. */
 static uint64_t round_to_odd(const uint64_t g[2], uint64_t c)
 {
     const unsigned __int128 x = (unsigned __int128)g[1] * c,

@@ -52,8 +52,9 @@ static void leading_bits(const struct big *b, uint64_t to[2])
     for (int k = 0; k < 2; k++) to[k] = top[k] << zeros | (zeros ? top[k + 1] >> (64 - zeros) : 0);
 }
 
-/* About 15 us. Quotients are rounded down, as often as they are divided: 2^960 / 5^342 has more
- * than 128 bits. */
+/* Fills tl_pow5 with the leading 128 bits of 5^q, when the library is loaded (about 15 us). For
+ * q < 0 they are those of 2^960 / 5^-q, rounded down; from -27 on, where 5^-q has 64 bits at most,
+ * rounded up. */
 static __attribute__((constructor)) void fill_pow5(void)
 {
     struct big power = {1, {1}}, quotient = {16, {[15] = 1}};

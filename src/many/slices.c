@@ -141,7 +141,7 @@ tally_status tl_slices_push(const tl_devices *t, tl_verb verb, const tl_plan *pl
 
 /* ---- long sequences on the host ---- */
 
-enum { SLICES_PER_DEVICE = 64 }; /* a cut is at most 1/64 of a slice from an even division */
+enum { GRAINS_PER_SLICE = 64 }; /* at least 32: a grain is a power of two */
 
 /* The distance between places where a sequence may be cut, a power of two. */
 static int64_t grain_of(const tl_devices *t, const tl_plan *plan, int64_t n)
@@ -150,13 +150,13 @@ static int64_t grain_of(const tl_devices *t, const tl_plan *plan, int64_t n)
     const int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes
                                                                         : plan->op->result_bytes;
     const int64_t least = (d->least_bytes + bytes - 1) / bytes;
-    const int64_t share = n / ((int64_t)SLICES_PER_DEVICE * t->count),
+    const int64_t share = n / ((int64_t)GRAINS_PER_SLICE * t->count),
                   want = least > share ? least : share;
     return want <= 1 ? 1 : (int64_t)1 << (tl_top_level(want - 1) + 1);
 }
 
 /* Cuts n elements and returns the number of slices; slice k begins at cuts[k]. start: index of
- * element 0. */
+ * element 0. overlap: the elements of a window, which may be cut anywhere; 0: cuts are at nodes. */
 static int cut(const tl_devices *t, const tl_plan *plan, int64_t start, int64_t n, int64_t overlap,
                int64_t *cuts)
 {
@@ -331,6 +331,7 @@ static tally_status slide(tally *member, int k, void *data)
 tally_status tl_sliced_windows(const tl_devices *t, const tl_call *call)
 {
     const tally_window_options *const o = call->window;
+    assert(o->step <= 1);
     windows w = {.call = call, .first = o->edges == TALLY_EDGES_VALID ? o->before : 0};
     w.slices = cut(t, call->plan, 0, tally_window_length(call->in->n, o), o->before + o->after + 1,
                    w.cuts);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * mean of integers: an exact sum in 128-bit two's complement (hi, lo), then three roundings in
- * lower, of its size: hi and lo to f64, their sum, the quotient; the sign comes last. No input
+ * mean of integers: an exact sum in 128-bit two's complement (hi, lo), then few roundings in
+ * lower, of its magnitude: hi and lo to f64, their sum, the quotient; the sign comes last. No input
  * can overflow it: 2^62 elements of 64 bits need 126. */
 #define OP_LANE WIDE
 #define OP_WIDEN WIDE

@@ -30,6 +30,7 @@ fn state combine(state a, state b, real na, real nb)
     r.m2 = (a.m2 + b.m2) + (d * d) * (na * w);
     return r;
 }
+/* n: elements of each operand */
 fn state twin(state a, state b, real n)
 {
     state r;

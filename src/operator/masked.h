@@ -45,7 +45,7 @@
 #define seed    plain_seed
 #define lower   plain_lower
 #define lower_1 plain_lower_1
-/* Defined by the first inclusion; redefined below. */
+/* Of the plain form; the text defines these again. */
 #undef OP_CORE
 #undef OP_WIDEN
 #undef OP_IDEMPOTENT
@@ -126,7 +126,7 @@ fn state lift(INPUTS, idx i, par p)
 }
 
 fn result lower(state a, real n, idx first, par p) { return plain_lower(a, n, first, p); }
-#if OP_LANES == 2
+#if OP_LANES == 2 /* a result has two values: lower gives the first, lower_1 the second */
 fn result lower_1(state a, real n, idx first, par p) { return plain_lower_1(a, n, first, p); }
 #endif
 #endif
