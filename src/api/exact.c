@@ -83,10 +83,10 @@ static tally_status add_view(tally *ctx, const tally_view *x, tl_exact *sum)
 {
     tl_job j;
     tally_view none = tally_flat(NULL, TALLY_F32, 0); /* there is no output to copy */
-    tally_status status = check_x(ctx, x);
-    if (status) return status;
+    TL_TRY(check_x(ctx, x));
 
-    status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &(tl_call){.in = x}, 0);
+    tally_status status =
+        tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &(tl_call){.in = x}, 0);
     if (!status && x->next && j.form.named->dtype == TALLY_F64)
         status = tl_unsupported(ctx, "x->next is given: only products of f16, bf16 and f32 fit a "
                                      "tally_exact, and these are f64");
@@ -117,9 +117,8 @@ static tally_status add_alone(const tally_view *x, tl_exact *sum)
     tl_par par;
     tl_plan plan;
     int64_t n;
-    tally_status status = tl_resolve(NULL, "sum:exact", x->dtype, &op, &par);
-    if (!status) status = tl_view_check(NULL, x, "x", op->elem_bytes);
-    if (status) return status;
+    TL_TRY(tl_resolve(NULL, "sum:exact", x->dtype, &op, &par));
+    TL_TRY(tl_view_check(NULL, x, "x", op->elem_bytes));
 
     tally_view v = *x;
     tl_view_normal(&v);
@@ -141,11 +140,9 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     if (!x) return tl_invalid(ctx, "x is NULL: must be a view");
 
     tl_exact all, more;
-    tally_status status = tl_host_only(ctx, sum, "sum", what);
-    if (status) return status;
+    TL_TRY(tl_host_only(ctx, sum, "sum", what));
     tl_exact_begin(&more, 1);
-    status = ctx ? add_view(ctx, x, &more) : add_alone(x, &more);
-    if (status) return status;
+    TL_TRY(ctx ? add_view(ctx, x, &more) : add_alone(x, &more));
 
     tl_exact_unpack(&all, sum);
     tl_exact_join(&all, &more, 1, sign);
@@ -187,8 +184,7 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
     if (!sum) return tl_invalid(ctx, "sum is NULL: must be begun with tally_exact_init");
     if (!value) return tl_invalid(ctx, "value is NULL: must have space for one result");
 
-    tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
-    if (status) return status;
+    TL_TRY(tl_resolve(ctx, op, dtype, &scalar, &par));
 
     const tl_exact_form *const form = tl_exact_form_of(scalar);
     if (!form || !tl_exact_fits(form))
@@ -197,9 +193,8 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
                           "nanmean:exact, or below f64 dot:exact or nandot:exact",
                           op, tally_dtype_name(dtype));
 
-    status = tl_host_only(ctx, sum, "sum", what);
-    if (!status) status = tl_host_only(ctx, value, "value", what);
-    if (status) return status;
+    TL_TRY(tl_host_only(ctx, sum, "sum", what));
+    TL_TRY(tl_host_only(ctx, value, "value", what));
     tl_exact_unpack(&e, sum);
     tl_exact_lower(&e, form, 0, value);
     return TALLY_OK;

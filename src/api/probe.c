@@ -132,9 +132,8 @@ static tally_status plan_of(tally *ctx, const struct row *program, tl_plan *plan
 {
     const tl_scalar *scalar;
     tl_par par;
-    tally_status status = tl_resolve(ctx, program->op, program->dtype, &scalar, &par);
-    return status ? status
-                  : ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_DEVICE, plan);
+    TL_TRY(tl_resolve(ctx, program->op, program->dtype, &scalar, &par));
+    return ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_DEVICE, plan);
 }
 
 static tally_status run_all(tally *ctx, const char *identity)
@@ -163,11 +162,8 @@ static tally_status key_of(tally *ctx, const char *identity, char *key, size_t c
         char *text;
         size_t length;
         if (!rows[r].op) continue;
-        tally_status status = plan_of(ctx, &rows[r], &plan);
-        if (!status)
-            status =
-                ctx->device->calls->text(ctx->device, ctx, &plan, rows[r].shape, &text, &length);
-        if (status) return status;
+        TL_TRY(plan_of(ctx, &rows[r], &plan));
+        TL_TRY(ctx->device->calls->text(ctx->device, ctx, &plan, rows[r].shape, &text, &length));
         texts = tl_key_add(texts, text, length);
         free(text);
     }

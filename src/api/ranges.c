@@ -13,8 +13,8 @@
 static tally_status bring_places(tl_host_copies *c, int64_t **start, int64_t **end, int64_t count,
                                  int back)
 {
-    tally_status status = tl_host_numbers(c, start, count, back, "start");
-    return status ? status : tl_host_numbers(c, end, count, back, "end");
+    TL_TRY(tl_host_numbers(c, start, count, back, "start"));
+    return tl_host_numbers(c, end, count, back, "end");
 }
 
 /* The address may be replaced by that of a copy (tl_host_numbers). The integers are only read. */
@@ -76,25 +76,22 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     tl_form form;
     tally_view x, y;
     const int inputs = tl_has_inputs(in);
-    tally_status status =
-        inputs ? tl_form_of(ctx, op, in, &form) : tl_plan_of_host(ctx, op, in->dtype, &plan);
+    TL_TRY(inputs ? tl_form_of(ctx, op, in, &form) : tl_plan_of_host(ctx, op, in->dtype, &plan));
 
     /* tl_inputs_ranges makes a plan of its own; the checks here need the operator only */
-    if (!status && inputs) plan.op = form.named, plan.exact = NULL;
-    if (!status && !inputs) status = tl_plan_of_host(ctx, "count", in->dtype, &count);
+    if (inputs) plan.op = form.named, plan.exact = NULL;
+    if (!inputs) TL_TRY(tl_plan_of_host(ctx, "count", in->dtype, &count));
     const int64_t bytes = tl_element_bytes(in);
-    if (!status) status = tl_check_sequence(ctx, in, "in", bytes, 1, &x);
-    if (status) return status;
+    TL_TRY(tl_check_sequence(ctx, in, "in", bytes, 1, &x));
 
     if (results < 0) return tl_invalid(ctx, "results is %ld: must be at least 0", results);
 
-    status = tl_check_output_dtype(ctx, plan.op, in->dtype, out, "out->");
-    if (status) return status;
+    TL_TRY(tl_check_output_dtype(ctx, plan.op, in->dtype, out, "out->"));
 
     if (out->n != results)
         return tl_invalid(ctx, "out->n is %ld: must be results = %ld", out->n, results);
     if (min_count < 0) return tl_invalid(ctx, "min_count is %ld: must be at least 0", min_count);
-    status = tl_check_sequence(ctx, out, "out", plan.op->result_bytes, 0, &y);
+    tally_status status = tl_check_sequence(ctx, out, "out", plan.op->result_bytes, 0, &y);
     if (!status) status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0);
     if (status || results == 0) return status;

@@ -136,10 +136,10 @@ tally_status tl_host_call(tl_host_copies *c, const tl_call *call, tally_view *in
     *in = *given;
     if (call->out) *out = *call->out;
     if (given->next) *next = *given->next, in->next = next;
-    tally_status status = tl_host_offsets(c, "in", in);
-    if (!status && given->next) status = same_offsets(c, given, in, "in->next", next);
-    if (!status && call->out) status = same_offsets(c, given, in, "out", out);
-    return status;
+    TL_TRY(tl_host_offsets(c, "in", in));
+    if (given->next) TL_TRY(same_offsets(c, given, in, "in->next", next));
+    if (call->out) TL_TRY(same_offsets(c, given, in, "out", out));
+    return TALLY_OK;
 }
 
 /* Runs a call on the processors: device memory is copied to the host, and results back. */

@@ -240,8 +240,7 @@ static tally_status check_case(one_case *c)
         memset(c->want, 0xa5, memory);
     }
 
-    tally_status status = run(c);
-    if (status) return status;
+    TL_TRY(run(c));
 
     tl_fp fp = tl_fp_enter();
     int ok = is_long ? equal_samples(c) : equal(c, memory);

@@ -138,10 +138,10 @@ static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op,
     int isa = ((cpu *)device)->isa;
     (void)use; /* the device is the processors */
     if (op->user) {
-        tally_status status = tl_user_compile(ctx, op, isa);
+        TL_TRY(tl_user_compile(ctx, op, isa));
         const tl_kernel *k = op->user->kernel;
-        if (!status) *plan = tl_plan_begin(op, par, isa), plan->core = plan->lower = plan->fold = k;
-        return status;
+        *plan = tl_plan_begin(op, par, isa), plan->core = plan->lower = plan->fold = k;
+        return TALLY_OK;
     }
     tl_plan_kernels(plan, op, par, isa);
 

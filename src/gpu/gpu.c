@@ -189,8 +189,7 @@ tally_status tl_gpu_owner(tl_device *base, tally *ctx, const void *p, tl_device 
 {
     tl_gpu_device *const d = tl_gpu_of(base);
     *owner = NULL;
-    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
-    if (status) return status;
+    TL_TRY(d->gpu->calls->enter(d->gpu, ctx));
     if (tl_gpu_holds(d, p)) *owner = base;
     d->gpu->calls->leave(d->gpu);
     return TALLY_OK;
@@ -238,10 +237,9 @@ static tally_status use_stream(tl_gpu_device *d, void *stream)
         return tl_fail(d->ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's",
                        d->name);
     if (stream == d->handle) return TALLY_OK;
-    tally_status status = c->enter(d->gpu, d->ctx);
-    if (status) return status;
+    TL_TRY(c->enter(d->gpu, d->ctx));
 
-    status = c->check_stream(d->gpu, d->ctx, stream, &moves, &shared);
+    tally_status status = c->check_stream(d->gpu, d->ctx, stream, &moves, &shared);
     if (!status && moves) {
         tl_gpu_drain(d);
         status = c->wait(d->gpu, d->ctx);

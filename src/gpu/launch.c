@@ -109,18 +109,16 @@ static tally_status build(tl_gpu_device *d, tl_built *wanted)
     char *text;
     size_t length;
 
-    tally_status status = tl_no_capture(
-        d, "its kernels are not loaded yet: make the same call once before the capture");
-    if (!status && d->program_count == TL_GPU_PROGRAMS) status = unload_one(d);
-    if (status) return status;
+    TL_TRY(tl_no_capture(
+        d, "its kernels are not loaded yet: make the same call once before the capture"));
+    if (d->program_count == TL_GPU_PROGRAMS) TL_TRY(unload_one(d));
 
-    status = tl_program_text(d->ctx, of, &text, &length);
-    if (status) return status;
+    TL_TRY(tl_program_text(d->ctx, of, &text, &length));
 
     double start = seconds_now();
     wanted->program = NULL;
-    status = c->build(d->gpu, d->ctx, text, length, may_be_embedded ? TL_CODE_EMBEDDED : d->code,
-                      &wanted->program);
+    tally_status status = c->build(d->gpu, d->ctx, text, length,
+                                   may_be_embedded ? TL_CODE_EMBEDDED : d->code, &wanted->program);
     if (!status && !wanted->program && is_law)
         status = c->build(d->gpu, d->ctx, text, length,
                           d->code == TL_CODE_AUTO ? TL_CODE_QUICK : d->code, &wanted->program);

@@ -67,11 +67,10 @@ static tally_status allocate(tl_gpu_device *d, size_t bytes, tl_memory *memory)
         s->kept = more;
     }
 
-    tally_status status = d->allocator.allocate
-                              ? call_allocator(d, bytes, memory)
-                              : d->gpu->calls->allocate(d->gpu, d->ctx, bytes, memory);
-    if (!status) d->held += memory->bytes, s->blocks += s->capture != 0;
-    return status;
+    TL_TRY(d->allocator.allocate ? call_allocator(d, bytes, memory)
+                                 : d->gpu->calls->allocate(d->gpu, d->ctx, bytes, memory));
+    d->held += memory->bytes, s->blocks += s->capture != 0;
+    return TALLY_OK;
 }
 
 static void release(tl_gpu_device *d, tl_memory *memory)
@@ -250,9 +249,9 @@ tally_status tl_gpu_leave_stream(tl_gpu_device *d)
     tl_slot *s = d->own.next;
     while (s && (s->uses || !s->busy || s->stream != d->handle)) s = s->next;
     if (!s || (c->capture && (c->capture(d->gpu, NULL, &capture) || capture))) return TALLY_OK;
-    tally_status status = tl_mark(d, TL_RUN, s->event);
-    if (!status) s->busy = 0;
-    return status;
+    TL_TRY(tl_mark(d, TL_RUN, s->event));
+    s->busy = 0;
+    return TALLY_OK;
 }
 
 tally_status tl_gpu_wait(tl_gpu_device *d, tally_status status)
@@ -358,8 +357,7 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
 tally_status tl_gpu_take_fixed(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
     assert(tl_is_captured(d));
-    tally_status status = allocate(d, bytes ? bytes : 1, memory);
-    if (status) return status;
+    TL_TRY(allocate(d, bytes ? bytes : 1, memory));
     d->slot->kept[d->slot->kept_count++] = *memory;
     memory->bytes = 0;
     return TALLY_OK;
@@ -375,9 +373,9 @@ tally_status tl_gpu_beside(tl_gpu_device *d, tally_status status)
 static tally_status take_clear(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
     const int captured = tl_is_captured(d);
-    tally_status status = (captured ? tl_gpu_take_fixed : tl_gpu_take)(d, bytes, memory);
-    if (status) return status;
-    status = d->gpu->calls->clear(d->gpu, d->ctx, captured ? TL_IN : TL_RUN, memory, bytes);
+    TL_TRY((captured ? tl_gpu_take_fixed : tl_gpu_take)(d, bytes, memory));
+    tally_status status =
+        d->gpu->calls->clear(d->gpu, d->ctx, captured ? TL_IN : TL_RUN, memory, bytes);
     if (captured) status = tl_gpu_beside(d, status);
     if (status) tl_gpu_give(d, memory);
     return status;
@@ -454,12 +452,11 @@ void tl_gpu_end_persistent(tl_gpu_device *d, tl_persistent *block)
 
 tally_status tl_gpu_come_back(tl_gpu_device *d, tl_persistent *block)
 {
-    tally_status status = join(d, d->ctx, block->slot);
-    if (status) return status;
+    TL_TRY(join(d, d->ctx, block->slot));
     block->slot = d->slot;
     if (!block->away) return TALLY_OK;
     assert(!block->memory.bytes);
-    status = tl_gpu_take(d, block->bytes, &block->memory);
+    tally_status status = tl_gpu_take(d, block->bytes, &block->memory);
     if (!status) status = tl_write(d->gpu, d->ctx, &block->memory, 0, block->away, block->bytes);
     if (!status) status = d->gpu->calls->wait(d->gpu, d->ctx);
     if (status) {

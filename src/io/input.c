@@ -123,9 +123,7 @@ tally_status tl_input_peek(tally_file *f, size_t want)
 {
     assert(f->peek_at <= f->peek_n && f->peek_n <= f->peek_capacity);
     if (want > f->peek_capacity) {
-        const tally_status s =
-            tl_grow(f->ctx, &f->peek, want + TL_PAD, "the beginning of the file");
-        if (s) return s;
+        TL_TRY(tl_grow(f->ctx, &f->peek, want + TL_PAD, "the beginning of the file"));
         f->peek_capacity = want;
     }
 
@@ -154,8 +152,7 @@ tally_status tl_input_begins(tally_file *f, const char *bytes, size_t n, int *ye
         *yes = k == n && memcmp(f->peek, bytes, n) == 0;
         if (k == n || f->peek_end || k == before || (k && memcmp(f->peek, bytes, k) != 0))
             return TALLY_OK;
-        const tally_status s = tl_input_peek(f, n); /* a pipe may deliver the bytes one by one */
-        if (s) return s;
+        TL_TRY(tl_input_peek(f, n)); /* a pipe may deliver the bytes one by one */
     }
 }
 

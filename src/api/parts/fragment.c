@@ -20,8 +20,7 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
     if (start < 0 || start >> 61)
         return tl_invalid(ctx, "start is %ld: must be 0..2^61 - 1", start);
     tl_plan plan;
-    tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
-    if (status) return status;
+    TL_TRY(tl_plan_of_inputs(ctx, op, dtype, &plan));
 
     const tl_exact_form *const exact = tl_exact_form_of(plan.op);
     const int checked = tl_is_checked(op);
@@ -72,10 +71,8 @@ static tally_status append(tally_fragment *f, tl_slab *s)
 /* Adds the elements of a view of host memory to the sums of its rows. */
 static tally_status add_to_sums(tally_fragment *f, const tally_view *in, int64_t start, int64_t n)
 {
-    const tally_status status =
-        f->exact ? tl_job_exact_rows(f->ctx, &(tl_call){.plan = &f->plan, .in = in}, f->exact)
-                 : tl_totals_add(f->ctx, f->totals, in, NULL);
-    if (status) return status;
+    TL_TRY(f->exact ? tl_job_exact_rows(f->ctx, &(tl_call){.plan = &f->plan, .in = in}, f->exact)
+                    : tl_totals_add(f->ctx, f->totals, in, NULL));
     return append(f, tl_slab_new(start, start + n, 1, tl_fragment_nodes(f), 0));
 }
 
@@ -155,12 +152,11 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (x->n < 0 || x->n >> 61) return tl_invalid(ctx, "n is %ld: must be 0..2^61 - 1", x->n);
     if (x->rows > TL_GRID_MOST)
         return tl_invalid(ctx, "x->rows is %ld: must be below 2^%d", x->rows, TL_GRID_MOST_LOG);
-    tally_status status = tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment);
-    if (status) return status;
+    TL_TRY(tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment));
 
     tally_fragment *f = *fragment;
     tally_view in, next;
-    status = tl_form_fits(ctx, op, f->plan.op, x, "x");
+    tally_status status = tl_form_fits(ctx, op, f->plan.op, x, "x");
     if (!status) status = tl_inputs_check(ctx, x, "x", &in, &next);
     if (!status && x->n) status = add_view(f, &in, x->next ? &next : NULL, start);
 

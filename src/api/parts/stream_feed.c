@@ -112,8 +112,7 @@ static tally_status mark_grid(tally_stream *s)
     tl_form_begin(&f->form, s->plan.op, s->plan.par, 1);
     if (f->form.kind != TL_FORM_MARK || f->form.op->inputs == 2) return TALLY_OK;
 
-    const tally_status status = tl_plan_on_host(s->ctx, f->form.op, f->form.par, &f->plan);
-    if (status) return status;
+    TL_TRY(tl_plan_on_host(s->ctx, f->form.op, f->form.par, &f->plan));
 
     /* in the initial value a NaN is a value, not the marker */
     if (s->seeded) f->plan.mask->quiet(quiet, s->init, f->form.op->out, 1);
@@ -197,10 +196,10 @@ static tally_status push_rows(tally_stream *s, const tally_view *in, const tally
             return tl_feed_grid(s->ctx, &f, in, out, s->grid, &s->pushed);
     }
 
-    status = !s->grid || !plain ? push_slabs(s, in, out)
-                                : s->grid->calls->push(s->ctx, s->grid, threads, in, out);
-    if (!status) s->pushed += in->n;
-    return status;
+    TL_TRY(!s->grid || !plain ? push_slabs(s, in, out)
+                              : s->grid->calls->push(s->ctx, s->grid, threads, in, out));
+    s->pushed += in->n;
+    return TALLY_OK;
 }
 
 /* ---- the device's grid ---- */
@@ -216,8 +215,7 @@ static tally_status is_for_device(tally_stream *s, const tally_view *in, int *is
 
     if (s->place == TL_NOWHERE) {
         tl_device *owner;
-        const tally_status status = calls->owner(s->device, s->ctx, in->data, &owner);
-        if (status) return status;
+        TL_TRY(calls->owner(s->device, s->ctx, in->data, &owner));
         s->place = owner ? TL_ON_DEVICE : TL_ON_HOST;
     }
 
@@ -320,10 +318,9 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
 static tally_status add_totals(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     const tl_running running = {out, s->scan.exclusive, s->pushed};
-    const tally_status status =
-        tl_totals_add(s->ctx, s->totals, in, s->verb == TL_SCAN ? &running : NULL);
-    if (!status) s->pushed += in->n;
-    return status;
+    TL_TRY(tl_totals_add(s->ctx, s->totals, in, s->verb == TL_SCAN ? &running : NULL));
+    s->pushed += in->n;
+    return TALLY_OK;
 }
 
 tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view *next,

@@ -266,16 +266,14 @@ static tally_status push_in_place(tally_stream *s, const tally_view *in, const t
     const int64_t bytes = s->plan.op->result_bytes, given = s->given, n = in->n, kept = s->kept;
     tally_window_options full = s->window;
     tally_view all = *in, next;
-    tally_status status = kept ? store_steps(s, in, 0, kept) : TALLY_OK;
-    if (!status) status = compute_known(s, s->pushed + kept, out);
-    if (status) return status;
+    if (kept) TL_TRY(store_steps(s, in, 0, kept));
+    TL_TRY(compute_known(s, s->pushed + kept, out));
 
     full.edges = TALLY_EDGES_VALID;
     if (in->next) next = *in->next, all.next = &next;
     const tl_ranges used = ranges_of(s, &full, n, full.before, n - kept);
     const tally_view to = tl_view_part(out, s->given - given, n - kept, bytes);
-    status = run_windows(s, &all, &used, &to);
-    if (status) return status;
+    TL_TRY(run_windows(s, &all, &used, &to));
 
     s->given += n - kept;
     s->steps->held_count = 0;

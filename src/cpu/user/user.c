@@ -283,9 +283,8 @@ static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i,
     free(library);
     if (written && !load(ctx, i, folder)) return TALLY_OK;
 
-    tally_status status = compile(ctx, c, &i->op, isa, folder);
-    if (!status) status = load(ctx, i, folder);
-    if (status) return status;
+    TL_TRY(compile(ctx, c, &i->op, isa, folder));
+    TL_TRY(load(ctx, i, folder));
 
     library = read_file(folder, "user.so", &bytes);
     if (library && bytes) tl_cache_store(&key, sizeof key, library, bytes);

@@ -105,12 +105,11 @@ static tally_status request_nodes(tl_sequences *a, const tally_view *in, int64_t
         take_known(a, a->end_of[slot], slot);
         return TALLY_OK;
     }
-    tally_status status = compute_nodes(d, a->plan, in, a->base + at, nodes);
-    if (!status)
-        status = tl_gpu_transfer(
-            d, &(tl_copy){TL_RUN, TL_TO_HOST, &nodes->states, 0, nodes_of(a, slot),
-                          (size_t)(nodes->count * a->width * a->plan->op->state_bytes), 0});
-    return status ? status : tl_mark(d, TL_RUN, TL_NODES + slot);
+    TL_TRY(compute_nodes(d, a->plan, in, a->base + at, nodes));
+    TL_TRY(tl_gpu_transfer(
+        d, &(tl_copy){TL_RUN, TL_TO_HOST, &nodes->states, 0, nodes_of(a, slot),
+                      (size_t)(nodes->count * a->width * a->plan->op->state_bytes), 0}));
+    return tl_mark(d, TL_RUN, TL_NODES + slot);
 }
 
 /* S at the end of a piece combines nodes of the pieces before it: the piece is a right sibling,
@@ -165,8 +164,7 @@ static tally_status push_nodes(tl_sequences *a, int slot)
     assert(slot >= 0 && slot < TL_RING && count <= nodes_most(a));
     if (!count) return TALLY_OK;
 
-    const tally_status status = a->known ? TALLY_OK : tl_reached(a->pipe.d, TL_NODES + slot);
-    if (status) return status;
+    if (!a->known) TL_TRY(tl_reached(a->pipe.d, TL_NODES + slot));
 
     const char *from = nodes_of(a, slot);
     for (int k = 0; k < count; k++)
@@ -484,10 +482,8 @@ static tally_status push(tl_gpu_device *d, const tl_push *p)
 tally_status tl_gpu_push(tl_device *base, tally *ctx, const tl_push *p)
 {
     tl_gpu_device *d = tl_gpu_of(base);
-    tally_status status =
-        tl_gpu_enter(d, ctx, "streams and fragments wait: push before the capture");
-    if (status) return status;
-    status = push(d, p);
+    TL_TRY(tl_gpu_enter(d, ctx, "streams and fragments wait: push before the capture"));
+    tally_status status = push(d, p);
     tl_gpu_leave(d);
     return status;
 }

@@ -7,7 +7,6 @@
 #include "context/threads.h"
 #include <dlfcn.h>
 #include <stdio.h>
-#include <string.h>
 
 #define LIBRARY "libOpenCL.so.1"
 TL_OPENS("opencl", "OpenCL devices", "\"" LIBRARY "\"");

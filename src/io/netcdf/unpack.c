@@ -116,8 +116,7 @@ static tally_status other_sign(const tl_source *from, tl_packing *p)
     if (tl_is_float(p->stored) ||
         tl_nc.nc_inq_att(from->group, from->variable, "_Unsigned", &type, &length))
         return TALLY_OK;
-    const tally_status s = tl_netcdf_text(from, "_Unsigned", &text);
-    if (s) return s;
+    TL_TRY(tl_netcdf_text(from, "_Unsigned", &text));
     for (size_t n = text ? strlen(text) : 0; n && text[n - 1] == ' ';) text[--n] = 0;
     const int wanted = text && !strcasecmp(text, "true"),
               understood = wanted || (text && !strcasecmp(text, "false"));
