@@ -3,7 +3,7 @@
  * operators' scalar functions, not from stored hashes: the tests compare these functions with
  * golden files, a mismatch can be reported to the bit, and a new row needs no new hash. */
 #include "context/device.h"
-#include "store/cache.h"
+#include "store/store.h"
 #include "law/fp.h"
 #include "context/threads.h"
 #include "law/random.h"

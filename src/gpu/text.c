@@ -6,7 +6,7 @@
  *   TALLY_KERNELS=dir    reads a file from there if it exists (dir is laid out like src/) */
 #include "kernels.h"
 #include "gpu/kernel/constants.h"
-#include "store/cache.h"
+#include "store/store.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,7 +214,7 @@ void tl_add_file(tl_buffer *b, const char *name)
     const char *folder = getenv("TALLY_KERNELS");
     tl_addf(b, "\n#line 1 \"src/%s\"\n", name);
     if (folder && *folder && add_from_folder(b, folder, name)) return;
-    for (const tl_source *t = tl_sources; t->name; t++)
+    for (const tl_source_text *t = tl_sources; t->name; t++)
         if (!strcmp(t->name, name)) {
             add_text(b, name, t->text);
             return;

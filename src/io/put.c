@@ -7,7 +7,7 @@
  *
  *    O_TMPFILE       the new file has no name until it is complete: if the process dies, the
  *                    file is gone
- *    else            .tally-<random>.tmp, in the list of store/cleanup.h until it is renamed
+ *    else            .tally-<random>.tmp, in the list of store/store.h until it is renamed
  *                    or removed */
 #define _GNU_SOURCE
 #include "context/threads.h"

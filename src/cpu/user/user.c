@@ -4,9 +4,8 @@
  * loaded, and kept in the cache on disk. The folder is removed before the call returns. */
 #define _GNU_SOURCE
 #include "context/context.h"
-#include "store/cleanup.h"
+#include "store/store.h"
 #include "user.h"
-#include "store/cache.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -82,11 +81,11 @@ static tally_status no_folder(tally *ctx, const tl_user *u, const char *folder)
                    folder, strerror(errno));
 }
 
-/* Removes the folder. Async-signal-safe (cleanup.h). */
+/* Removes the folder. Async-signal-safe (store.h). */
 static void remove_folder(const char *folder)
 {
     char path[PATH_BYTES];
-    for (const tl_source *t = tl_sources; t->name; t++)
+    for (const tl_source_text *t = tl_sources; t->name; t++)
         if (is_needed(t->name) && path_of(path, folder, t->name)) unlink(path);
     for (size_t i = 0; i < sizeof products / sizeof *products; i++)
         if (path_of(path, folder, products[i])) unlink(path);
@@ -169,7 +168,7 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         good = good && path_of(path, folder, folders[i]) && !mkdir(path, 0700);
 
-    for (const tl_source *t = tl_sources; t->name; t++)
+    for (const tl_source_text *t = tl_sources; t->name; t++)
         if (is_needed(t->name))
             good = good && write_file(folder, t->name, t->text, strlen(t->text));
 
@@ -263,7 +262,7 @@ static tl_key key_of(const tl_compiler *c, const tl_scalar *op, const char *isa)
         accumulator(op), u->name,         u->text};
     tl_key key = tl_key_start;
 
-    for (const tl_source *t = tl_sources; t->name; t++)
+    for (const tl_source_text *t = tl_sources; t->name; t++)
         if (is_needed(t->name)) key = tl_key_add(key, t->text, strlen(t->text) + 1);
     for (int i = 1; i < TL_COMPILER_WORDS && c->argument[i]; i++)
         key = tl_key_add(key, c->argument[i], strlen(c->argument[i]) + 1);
