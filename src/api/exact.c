@@ -20,13 +20,14 @@ typedef struct {
     int step; /* from the sums of a row to those of the next; 0: all rows are added to one */
 } row_work;
 
-static void add_rows(const row_work *w, int64_t first, int64_t end)
+static void add_rows(void *data, int64_t first, int64_t end)
 {
+    const row_work *const w = data;
     const tl_plan *const plan = &w->job->ready.plan;
     const tally_view *const in = &w->job->ready.work;
     int64_t n, results;
 
-    for (int64_t r = first; r < in->rows && r < end; r++) {
+    for (int64_t r = first; r < end; r++) {
         const char *const x = tl_view_row(in, r, plan->op->elem_bytes, &n);
         if (w->out) {
             char *const y = tl_view_row(w->out, r, plan->op->result_bytes, &results);
@@ -36,8 +37,6 @@ static void add_rows(const row_work *w, int64_t first, int64_t end)
         }
     }
 }
-
-static void add_chunk(void *data, int64_t k) { add_rows(data, k * ROWS, (k + 1) * ROWS); }
 
 tally_status tl_job_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum)
 {
@@ -53,12 +52,8 @@ tally_status tl_job_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum)
         tl_fp fp = tl_fp_enter();
         status = tl_job_prepare(&j, NULL, 0);
         if (!status && w.out) status = tl_job_results(&j, call->out, op->result_bytes, &dense);
-        if (!status && chunks == 1) {
-            w.threads = tally_threads(ctx);
-            add_chunk(&w, 0);
-        } else if (!status) {
-            tl_for(tally_threads(ctx), chunks, add_chunk, &w);
-        }
+        if (j.in.rows <= ROWS) w.threads = tally_threads(ctx);
+        if (!status) tl_for_parts(tally_threads(ctx), j.ready.work.rows, ROWS, add_rows, &w);
         if (!status && w.out) tl_job_scatter(&dense, call->out, op->result_bytes, 0);
         tl_fp_leave(fp);
     }

@@ -24,14 +24,14 @@ enum { PART = 4096 }; /* ranges that are checked together without a branch */
 
 typedef struct {
     const int64_t *start, *end;
-    int64_t results, n;
-    int64_t first; /* the first invalid range so far */
+    int64_t n;
 } check_work;
 
-static void check_part(void *data, int64_t p)
+/* The first range that is not within 0 .. n. */
+static int64_t find_bad(const void *data, int64_t a, int64_t b)
 {
-    check_work *w = data;
-    const int64_t a = p * PART, b = a + PART < w->results ? a + PART : w->results, n = w->n;
+    const check_work *w = data;
+    const int64_t n = w->n;
 
     /* bit 63 is set if a number is below 0; differences of valid numbers do not overflow */
     uint64_t bad = 0;
@@ -40,21 +40,8 @@ static void check_part(void *data, int64_t p)
         bad |= (uint64_t)w->start[r] | (uint64_t)w->end[r] |
                ((uint64_t)w->end[r] - (uint64_t)w->start[r]) | ((uint64_t)n - (uint64_t)w->end[r]);
     for (int64_t r = a; r < b && bad >> 63; r++)
-        if (w->start[r] < 0 || w->end[r] < w->start[r] || w->end[r] > n) {
-            tl_atomic_least(&w->first, r);
-            return;
-        }
-}
-
-/* The first range that is not within 0 .. n, or `results`. */
-static int64_t first_bad(int threads, const int64_t *start, const int64_t *end, int64_t results,
-                         int64_t n)
-{
-    assert(threads >= 1 && results >= 0 && n >= 0);
-    const int64_t parts = (results + PART - 1) / PART;
-    check_work all = {start, end, results, n, results};
-    tl_for(parts > 16 ? threads : 1, parts, check_part, &all);
-    return all.first;
+        if (w->start[r] < 0 || w->end[r] < w->start[r] || w->end[r] > n) return r;
+    return INT64_MAX;
 }
 
 static void run(tally *ctx, const tl_plan *plan, const tl_plan *count, const tl_ranges *ranges,
@@ -107,7 +94,9 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     ctx->device->on_processors += x.n;
     status = bring_places(&c, &from, &to, results, 0);
     if (!status) status = inputs ? tl_inputs_check(ctx, in, "in", &all, &second) : TALLY_OK;
-    const int64_t r = status ? results : first_bad(tally_threads(ctx), from, to, results, x.n);
+    const check_work checked = {from, to, x.n};
+    const int threads = results > 16 * PART ? tally_threads(ctx) : 1;
+    const int64_t r = status ? results : tl_find(threads, results, PART, find_bad, &checked);
     if (r < results)
         status = tl_invalid(ctx, "range %ld is %ld..%ld: must be 0 <= start <= end <= %ld = in->n",
                             r, from[r], to[r], x.n);

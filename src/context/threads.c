@@ -338,6 +338,40 @@ void tl_for(int threads, int64_t chunks, void (*chunk)(void *data, int64_t i), v
     loop l = {chunk, data};
     tl_parallel(threads, chunks, run_loop, &l);
 }
+typedef struct {
+    int64_t n, each, first;
+    void (*part)(void *data, int64_t a, int64_t b);
+    int64_t (*find)(const void *data, int64_t a, int64_t b);
+    void *data;
+} parts;
+
+static void run_part(void *data, int64_t i)
+{
+    parts *const p = data;
+    const int64_t a = i * p->each, b = p->n - a < p->each ? p->n : a + p->each;
+    if (p->part)
+        p->part(p->data, a, b);
+    else
+        tl_atomic_least(&p->first, p->find(p->data, a, b));
+}
+
+void tl_for_parts(int threads, int64_t n, int64_t each,
+                  void (*part)(void *data, int64_t a, int64_t b), void *data)
+{
+    assert(each > 0);
+    tl_for(threads, n / each + (n % each > 0), run_part,
+           &(parts){.n = n, .each = each, .part = part, .data = data});
+}
+
+int64_t tl_find(int threads, int64_t n, int64_t each,
+                int64_t (*find)(const void *data, int64_t a, int64_t b), const void *data)
+{
+    assert(each > 0);
+    parts all = {n, each, n, NULL, find, (void *)(uintptr_t)data};
+    tl_for(threads, n / each + (n % each > 0), run_part, &all);
+    return all.first;
+}
+
 
 void tl_pool_open(void)
 {

@@ -175,24 +175,9 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
              : tl_fragment_new(ctx, op, dtype, start, 1, fragment);
 }
 
-enum { SHARE = 4096 }; /* rows of a chunk */
-
-typedef struct {
-    int64_t rows;
-    tl_rows_part *part;
-    void *job;
-} rows_work;
-
-static void rows_share(void *data, int64_t k)
-{
-    const rows_work *w = data;
-    w->part(w->job, k * SHARE, w->rows - k * SHARE < SHARE ? w->rows : (k + 1) * SHARE);
-}
-
 void tl_share_slabs(int threads, int64_t rows, tl_rows_part *part, void *job)
 {
-    rows_work all = {rows, part, job};
-    tl_for(threads, (rows + SHARE - 1) / SHARE, rows_share, &all);
+    tl_for_parts(threads, rows, 4096, part, job);
 }
 
 tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right)
