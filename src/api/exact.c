@@ -48,14 +48,12 @@ tally_status tl_job_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum)
     if (!status && tl_has_elements(&j.in)) {
         row_work w = {&j,  call->out ? &dense : NULL, call->out && call->scan->exclusive, 1,
                       sum, tl_exact_form_of(op)->sums};
-        const int64_t chunks = (j.in.rows + ROWS - 1) / ROWS;
-        tl_fp fp = tl_fp_enter();
+        TL_LAW_FP;
         status = tl_job_prepare(&j, NULL, 0);
         if (!status && w.out) status = tl_job_results(&j, call->out, op->result_bytes, &dense);
         if (j.in.rows <= ROWS) w.threads = tally_threads(ctx);
         if (!status) tl_for_parts(tally_threads(ctx), j.ready.work.rows, ROWS, add_rows, &w);
         if (!status && w.out) tl_job_scatter(&dense, call->out, op->result_bytes, 0);
-        tl_fp_leave(fp);
     }
 
     tl_job_close(&j);
@@ -87,13 +85,12 @@ static tally_status add_view(tally *ctx, const tally_view *x, tl_exact *sum)
                                      "tally_exact, and these are f64");
     if (!status && tl_has_elements(&j.in)) {
         tally_view *const all = &j.ready.work;
-        tl_fp fp = tl_fp_enter();
+        TL_LAW_FP;
         status = tl_job_to_host(&j, &none);
         if (!status) status = tl_job_prepare(&j, NULL, 0);
         if (!status && !all->offsets && all->row_stride == all->n)
             all->n *= all->rows, all->rows = 1; /* for all threads at once */
         if (!status) add_rows(&(row_work){&j, NULL, 0, tally_threads(ctx), sum, 0}, 0, all->rows);
-        tl_fp_leave(fp);
     }
 
     tl_job_close(&j);
@@ -118,13 +115,12 @@ static tally_status add_alone(const tally_view *x, tl_exact *sum)
     tally_view v = *x;
     tl_view_normal(&v);
     tl_plan_kernels(&plan, op, par, tl_isa_widest());
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
 
     for (int64_t r = 0; r < v.rows; r++) {
         const char *const at = tl_view_row(&v, r, op->elem_bytes, &n);
         tl_exact_add(sum, &plan, at, v.stride, n);
     }
-    tl_fp_leave(fp);
     return TALLY_OK;
 }
 

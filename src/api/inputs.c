@@ -255,10 +255,9 @@ static tally_status run_job(tl_job *j, const tl_call *given)
         options.init = start;
     }
 
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     if (tl_view_elements(&j->in)) status = run_on_device(j, &call, &done);
     if (!status && !done) status = on_processors(j, &call);
-    tl_fp_leave(fp);
     return status;
 }
 
@@ -292,12 +291,11 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
 
     if (!status) status = tl_inputs_apart(ctx, &j.in, out, bytes);
     if (!status) {
-        tl_fp fp = tl_fp_enter();
+        TL_LAW_FP;
         status = tl_job_prepare(&j, NULL, 0);
         if (!status)
             run_ranges(&j, all,
                        (tl_line){j.ready.work.data, 1, out->data, tl_step(out->stride, bytes)}, 0);
-        tl_fp_leave(fp);
     }
     tl_job_close(&j);
     return status;

@@ -198,9 +198,8 @@ tally_status tl_probe(tally *ctx, const char *identity)
     free(stored);
 
     if (!passed_before) {
-        tl_fp fp = tl_fp_enter();
+        TL_LAW_FP;
         status = run_all(ctx, identity);
-        tl_fp_leave(fp);
         if (status) return status;
         tl_cache_store(key, strlen(key), "passed", 6);
     }

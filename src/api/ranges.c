@@ -48,9 +48,8 @@ static void run(tally *ctx, const tl_plan *plan, const tl_plan *count, const tl_
                 const tally_view *x, const tally_view *y)
 {
     const tl_line line = {x->data, x->stride, y->data, tl_step(y->stride, plan->op->result_bytes)};
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     tl_ranges_run(plan, count, tally_threads(ctx), ranges, line);
-    tl_fp_leave(fp);
 }
 
 tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *in,

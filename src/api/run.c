@@ -162,9 +162,8 @@ static tally_status run_on_processors(tally *ctx, const tl_call *call)
 tally_status tl_run_checked(tally *ctx, const tl_call *call)
 {
     int done;
-    tl_fp fp = tl_fp_enter();
-    tally_status status = ctx->device->calls->run(ctx->device, ctx, call, &done);
-    if (!status && !done) status = run_on_processors(ctx, call);
-    tl_fp_leave(fp);
-    return status;
+    TL_LAW_FP;
+    TL_TRY(ctx->device->calls->run(ctx->device, ctx, call, &done));
+    if (!done) TL_TRY(run_on_processors(ctx, call));
+    return TALLY_OK;
 }

@@ -153,10 +153,8 @@ tally_status tally_reduce_split(tally *ctx, const char *op, const tally_view *pa
     split s;
     TL_TRY(begin(&s, &ctx, op, parts, count));
     if (!out) return tl_invalid(ctx, "out is NULL: must have space for a result");
-    tl_fp fp = tl_fp_enter();
-    tally_status status = tl_split_reduce(&s.team, &s.plan, parts, count, out);
-    tl_fp_leave(fp);
-    return status;
+    TL_LAW_FP;
+    return tl_split_reduce(&s.team, &s.plan, parts, count, out);
 }
 
 tally_status tally_scan_split(tally *ctx, const char *op, const tally_view *parts, int count,
@@ -171,10 +169,8 @@ tally_status tally_scan_split(tally *ctx, const char *op, const tally_view *part
     TL_TRY(tl_check_scan(ctx, &s.plan, o));
     for (int k = 0; k < count; k++) TL_TRY(check_out(&s, outs, k, parts[k].n, 1));
 
-    tl_fp fp = tl_fp_enter();
-    tally_status status = tl_split_scan(&s.team, &s.plan, parts, count, outs, o);
-    tl_fp_leave(fp);
-    return status;
+    TL_LAW_FP;
+    return tl_split_scan(&s.team, &s.plan, parts, count, outs, o);
 }
 
 tally_status tally_window_split(tally *ctx, const char *op, const tally_view *parts, int count,
@@ -193,8 +189,6 @@ tally_status tally_window_split(tally *ctx, const char *op, const tally_view *pa
         TL_TRY(check_out(&s, outs, k, tl_split_length(start, parts[k].n, s.all, o, &first), 0));
 
     const tl_call call = {TL_WINDOW, &s.plan, &counts, .in = parts, .out = outs, .window = o};
-    tl_fp fp = tl_fp_enter();
-    tally_status status = tl_split_window(&s.team, &call, count);
-    tl_fp_leave(fp);
-    return status;
+    TL_LAW_FP;
+    return tl_split_window(&s.team, &call, count);
 }

@@ -144,11 +144,10 @@ static void run_entry(entry *e, const void *x, int64_t n, void *out)
     }
 
     tl_state state;
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     const tl_elements all = {x, n, 0, NULL, tl_prefetches(n * s->elem_bytes)};
     k->fold(&state, &all, par);
     s->lower(&state, n, 0, par, out);
-    tl_fp_leave(fp);
 }
 
 #define ONE_LINER(op, name, dtype, in, result) \

@@ -242,9 +242,8 @@ static tally_status check_case(one_case *c)
 
     TL_TRY(run(c));
 
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     int ok = is_long ? equal_samples(c) : equal(c, memory);
-    tl_fp_leave(fp);
     if (ok) return TALLY_OK;
 
     return tl_fail(c->ctx, TALLY_MISMATCH,

@@ -307,7 +307,7 @@ int tl_parallel(int threads, int64_t chunks, void (*work)(void *data, const tl_w
                 void *data)
 {
     assert(threads >= 1 && threads <= TL_THREADS_MOST);
-    const tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     int complete;
     if (threads > chunks) threads = chunks > 1 ? (int)chunks : 1;
     if (threads == 1 || atomic_load_explicit(&forked, memory_order_relaxed)) {
@@ -318,7 +318,6 @@ int tl_parallel(int threads, int64_t chunks, void (*work)(void *data, const tl_w
         complete = run_shared(threads, chunks, work, data);
     }
 
-    tl_fp_leave(fp);
     return complete;
 }
 

@@ -84,11 +84,9 @@ static tally_status append_flat(tally_fragment *f, const void *x, int64_t start,
     tally *const ctx = f->ctx;
     tl_counter nodes;
     tl_counter_init(&nodes, start);
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     tl_push push = {.verb = TL_REDUCE, .plan = &f->plan, .x = x, .n = n, .counter = &nodes};
-    const tally_status status = ctx->device->calls->push(ctx->device, ctx, &push);
-    tl_fp_leave(fp);
-    if (status) return status;
+    TL_TRY(ctx->device->calls->push(ctx->device, ctx, &push));
 
     tl_slab *const s = tl_slab_new(start, start + n, 1, f->plan.op, 0);
     if (s) tl_slab_set(s, 0, &nodes);
@@ -108,11 +106,10 @@ static tally_status append_rows(tally_fragment *f, const tally_view *in, int64_t
     if (status) return status;
 
     tl_slab *const s = tl_slab_new(start, start + n, in->rows, f->plan.op, fed && feed.counted);
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     if (s && in->rows)
         status = fed ? tl_feed_slab(ctx, &feed, in, s)
                      : tl_slab_nodes(ctx, &f->plan, tally_threads(ctx), in, s, s->state);
-    tl_fp_leave(fp);
     if (!status) return append(f, s);
     free(s);
     return status;
@@ -202,7 +199,7 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
                           a->start, a->end, b->start, b->end);
     }
 
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     const int good = tl_slabs_join(&left->slabs, &right->slabs, tl_fragment_nodes(left),
                                    tl_share_slabs, tally_threads(left->ctx));
     for (int64_t k = 0; k < left->sums && good; k++)
@@ -210,7 +207,6 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
             tl_exact_join(&left->exact[k], &right->exact[k], 1, 1);
         else
             left->totals[k] += right->totals[k];
-    tl_fp_leave(fp);
 
     return good ? TALLY_OK
                 : tl_no_memory(left->ctx, (size_t)left->rows * sizeof(tl_counter), "the merge");

@@ -119,7 +119,7 @@ static tally_status push_in_place(tally_stream *s, const void *x, int64_t n, voi
             status = tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1);
     }
 
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     if (!status && exact && s->verb == TL_REDUCE) {
         tl_exact_slab(s->exact, &s->plan, tally_threads(s->ctx), from, n);
     } else if (!status && exact) {
@@ -134,7 +134,6 @@ static tally_status push_in_place(tally_stream *s, const void *x, int64_t n, voi
                      .scan = &s->scan};
         status = s->device->calls->push(s->device, s->ctx, &p);
     }
-    tl_fp_leave(fp);
 
     if (!status) s->pushed += n;
     return tl_host_end(&copies, status);
@@ -169,7 +168,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (!by_rows) status = tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1);
     if (status) return status;
 
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     if (s->totals && s->verb == TL_REDUCE) {
         status = tl_totals_result(s->ctx, s->totals, s->rows, s->plan.op->out,
                                   s->groups ? "group" : "sequence", out);
@@ -187,7 +186,6 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         status = tl_steps_finish(s, &to);
     }
 
-    tl_fp_leave(fp);
     status = tl_host_end(&copies, status);
 
     /* if memory ran out, all data is still there, and finish may be called again */

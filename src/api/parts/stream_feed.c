@@ -21,7 +21,7 @@ static tally_status feed(tally_stream *s, const tally_view *in, const tally_view
     tally_status status = tl_feed_open(s->ctx, &s->plan, tl_has_absent(in) || done->counted, 0, &f);
     if (status) return status;
 
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     if (f.counted) tl_counter_raise(done, s->plan.op);
 
     if (s->verb == TL_SCAN) {
@@ -35,7 +35,6 @@ static tally_status feed(tally_stream *s, const tally_view *in, const tally_view
         free(slab);
     }
 
-    tl_fp_leave(fp);
     return status;
 }
 
@@ -307,11 +306,8 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
         return status;
     }
     if (!s->many) return feed(s, in, out);
-    tl_fp fp = tl_fp_enter();
-    status = push_rows(s, in, out);
-    tl_fp_leave(fp);
-
-    return status;
+    TL_LAW_FP;
+    return push_rows(s, in, out);
 }
 
 /* sum:checked, but for windows; the view is in memory of any kind. */
@@ -332,9 +328,8 @@ tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view 
     int for_device;
     tally_status status = is_for_device(s, in, &for_device);
     if (!status && for_device) {
-        tl_fp fp = tl_fp_enter();
+        TL_LAW_FP;
         status = push_device(s, in);
-        tl_fp_leave(fp);
         s->broken = status && s->pushed != pushed; /* a part of the elements was pushed */
         return status;
     }
@@ -378,7 +373,7 @@ tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
 {
     assert(s->many);
     assert(s->pushed == 0);
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     const int good = !slabs->count || tl_slabs_join(&s->slabs, slabs, s->plan.op, tl_share_slabs,
                                                     tally_threads(s->ctx));
     if (good && slabs->count) {
@@ -386,7 +381,6 @@ tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
         s->grid = NULL;
         s->pushed = slabs->slab[0]->end;
     }
-    tl_fp_leave(fp);
 
     return good ? TALLY_OK : no_nodes(s);
 }

@@ -286,7 +286,7 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
     assert(s->verb == TL_WINDOW);
     assert(in->rows == s->rows);
     tally_status status = TALLY_OK;
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     if (out->n && in->n > 2 * s->kept) {
         status = push_in_place(s, in, out);
     } else {
@@ -294,7 +294,6 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
         if (!status && out->n) status = compute_known(s, s->pushed + in->n, out);
     }
 
-    tl_fp_leave(fp);
     s->broken = status != TALLY_OK;
     return status;
 }
@@ -304,8 +303,6 @@ tally_status tl_steps_finish(tally_stream *s, const tally_view *out)
     assert(s->verb == TL_WINDOW);
     const int64_t a = next_centre(s), n = tl_steps_known(s, -1);
     if (!n || !s->rows) return TALLY_OK;
-    tl_fp fp = tl_fp_enter();
-    const tally_status status = edge(s, a, a + n, s->pushed, out);
-    tl_fp_leave(fp);
-    return status;
+    TL_LAW_FP;
+    return edge(s, a, a + n, s->pushed, out);
 }
