@@ -337,6 +337,7 @@ void tl_for(int threads, int64_t chunks, void (*chunk)(void *data, int64_t i), v
     loop l = {chunk, data};
     tl_parallel(threads, chunks, run_loop, &l);
 }
+
 typedef struct {
     int64_t n, each, first;
     void (*part)(void *data, int64_t a, int64_t b);
@@ -370,7 +371,6 @@ int64_t tl_find(int threads, int64_t n, int64_t each,
     tl_for(threads, n / each + (n % each > 0), run_part, &all);
     return all.first;
 }
-
 
 void tl_pool_open(void)
 {

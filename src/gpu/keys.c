@@ -60,8 +60,8 @@ static tally_status end(job *j, tally_status status, int64_t *reported, int coun
 static tally_status check_numbers(tl_gpu_device *d, const int64_t *p, const char *name)
 {
     if ((uintptr_t)p % sizeof *p == 0) return TALLY_OK;
-    return tl_fail(d->ctx, TALLY_INVALID, "%s is %p: must be a multiple of %zu in device memory",
-                   name, (const void *)p, sizeof *p);
+    return tl_invalid(d->ctx, "%s is %p: must be a multiple of %zu in device memory", name,
+                      (const void *)p, sizeof *p);
 }
 
 /* ---- runs ---- */

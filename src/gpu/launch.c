@@ -71,8 +71,8 @@ static tally_status unload_one(tl_gpu_device *d)
     tl_built *p = d->programs, *const end = p + d->program_count;
     while (p < end && p->captured) p++;
     if (p == end)
-        return tl_fail(d->ctx, TALLY_UNSUPPORTED, "graphs have all %d programs of %s",
-                       TL_GPU_PROGRAMS, d->name);
+        return tl_unsupported(d->ctx, "graphs have all %d programs of %s", TL_GPU_PROGRAMS,
+                              d->name);
     tl_gpu_drain(d); /* its kernels may still run */
     if (p->program) d->gpu->calls->unload(d->gpu, p->program);
     memmove(p, p + 1, (size_t)(end - p - 1) * sizeof *p);

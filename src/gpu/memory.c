@@ -45,9 +45,9 @@ static tally_status call_allocator(tl_gpu_device *d, size_t bytes, tl_memory *me
                        bytes);
     if (!tl_gpu_holds(d, p) || (uintptr_t)p % ALIGNMENT) {
         a->release(p, bytes, stream, a->user);
-        return tl_fail(d->ctx, TALLY_INVALID,
-                       "allocator: allocate returned %p: must be memory of %s, aligned to %d bytes",
-                       p, d->name, ALIGNMENT);
+        return tl_invalid(
+            d->ctx, "allocator: allocate returned %p: must be memory of %s, aligned to %d bytes", p,
+            d->name, ALIGNMENT);
     }
 
     *memory = (tl_memory){(uintptr_t)p, p, bytes};
@@ -95,9 +95,9 @@ static tally_status join(tl_gpu_device *d, tally *ctx, const tl_slot *s)
 {
     if (s == d->slot || !s->event) return TALLY_OK;
     if (s->busy)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "stream: the context left a stream during its capture: use that stream once "
-                       "more after the capture");
+        return tl_unsupported(
+            ctx, "stream: the context left a stream during its capture: use that stream once "
+                 "more after the capture");
     return d->gpu->calls->follow(d->gpu, ctx, TL_RUN, s->event);
 }
 
@@ -152,8 +152,8 @@ static tally_status stream_slot(tl_gpu_device *d, tl_slot **to)
         status = add_slot(d, &found);
         if (!status) found->event = TL_STREAM_EVENTS + count;
     } else if (!found) {
-        status = tl_fail(d->ctx, TALLY_UNSUPPORTED,
-                         "stream: the context left %d streams during their capture", TL_SLOTS);
+        status = tl_unsupported(d->ctx, "stream: the context left %d streams during their capture",
+                                TL_SLOTS);
     } else if (d->allocator.release) { /* its memory may be bound to its stream */
         status = join(d, d->ctx, found);
         if (!status) release_slot(d, found);
@@ -204,7 +204,7 @@ static tally_status choose_slot(tl_gpu_device *d, uint64_t capture)
 
 static tally_status refuse(tl_gpu_device *d, const char *why)
 {
-    return tl_fail(d->ctx, TALLY_UNSUPPORTED, "the stream is captured into a graph: %s", why);
+    return tl_unsupported(d->ctx, "the stream is captured into a graph: %s", why);
 }
 
 tally_status tl_no_capture(tl_gpu_device *d, const char *why)

@@ -63,10 +63,11 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
     for (int i = 0; i < count; i++)
         if (!strcmp(names + (size_t)i * step, name)) return i;
     if (strlen(name) >= TL_KERNEL_NAME || count == TL_KERNELS_MOST) {
-        tl_fail(ctx, TALLY_UNSUPPORTED,
-                "kernel %.100s: a program's kernels are at most %d, with names of at most %d "
-                "characters",
-                name, TL_KERNELS_MOST, TL_KERNEL_NAME - 1);
+        tl_unsupported(
+            ctx,
+            "kernel %.100s: a program's kernels are at most %d, with names of at most %d "
+            "characters",
+            name, TL_KERNELS_MOST, TL_KERNEL_NAME - 1);
         return -1;
     }
     memcpy(names + (size_t)count * step, name, strlen(name) + 1);

@@ -173,8 +173,7 @@ static tally_status skip_lines(tally_file *f, int64_t n)
 {
     if (n < 0) return tl_invalid(f->ctx, "skip_lines is %ld: must be at least 0", n);
     for (size_t want = FIRST; n;) {
-        const tally_status s = tl_input_peek(f, want);
-        if (s) return s;
+        TL_TRY(tl_input_peek(f, want));
         tl_unify_lines(f->peek, f->peek_n, f->peek_end);
         const char *p = f->peek, *const end = p + f->peek_n;
         int64_t lines = 0;

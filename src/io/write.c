@@ -168,8 +168,7 @@ static tally_status collect(tally_file *f, const void *data, size_t bytes)
 
 tally_status tally_file_head(tally_file *file, const char *line)
 {
-    tally_status s = tl_check_open(file);
-    if (s) return s;
+    TL_TRY(tl_check_open(file));
     tl_writer *const w = file->writer;
     if (!line) return tl_invalid(file->ctx, "line is NULL");
     if (w->written) return tl_invalid_on(file, "the first line comes before elements");

@@ -244,9 +244,9 @@ static tally_status load(tally *ctx, tl_user_instance *i, const char *folder)
             return TALLY_OK;
         }
 
-        tl_fail(ctx, TALLY_BAD_DATA,
-                "%.200s:%d: the compiled text has other facts than its lines say: %s",
-                i->user->where, i->user->facts.state_line, "a macro or #if must have changed one");
+        tl_bad_data(ctx, "%.200s:%d: the compiled text has other facts than its lines say: %s",
+                    i->user->where, i->user->facts.state_line,
+                    "a macro or #if must have changed one");
     }
 
     if (library) dlclose(library);
@@ -299,8 +299,8 @@ tally_status tl_user_compile(tally *ctx, const tl_scalar *op, int isa)
 
     if (op->user->kernel) return TALLY_OK;
     if (!tl_compiler_find(&c))
-        return tl_fail(
-            ctx, TALLY_UNSUPPORTED,
+        return tl_unsupported(
+            ctx,
             "operator '%s': the processors need a C compiler for its text, and there is no %s in "
             "PATH%s",
             op->file, *c.words ? c.words : "cc, gcc or clang",

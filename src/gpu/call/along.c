@@ -323,9 +323,9 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_
     /* kept results are one copy */
     if (a->width > 1) p->out.across = 1, p->out.straight = 0;
     if (p->out.here && edges && a->step < results)
-        return tl_fail(d->ctx, TALLY_UNSUPPORTED,
-                       "out->data is memory of the device and the input does not fit beside it: "
-                       "use edges valid, or results in host memory");
+        return tl_unsupported(
+            d->ctx, "out->data is memory of the device and the input does not fit beside it: "
+                    "use edges valid, or results in host memory");
 
     p->in.most = p->out.most = a->width * (a->step + overlap < a->n ? a->step + overlap : a->n);
 
@@ -405,8 +405,8 @@ static tally_status issue_copy(tl_gpu_device *d, const tl_push *p, int64_t from,
     tl_array a;
     if (from == end) return TALLY_OK;
     if (!tl_gpu_find(d, x_at(p, from), &a))
-        return tl_fail(d->ctx, TALLY_INVALID, "x is memory of %s, and %ld bytes after it are not",
-                       d->name, from * p->plan->op->elem_bytes);
+        return tl_invalid(d->ctx, "x is memory of %s, and %ld bytes after it are not", d->name,
+                          from * p->plan->op->elem_bytes);
     const size_t bytes = (size_t)((end - from) * p->plan->op->elem_bytes);
     return tl_gpu_transfer(d,
                            &(tl_copy){TL_RUN, TL_TO_HOST, &a.memory, (size_t)a.byte, to, bytes, 0});
@@ -463,9 +463,8 @@ static tally_status push(tl_gpu_device *d, const tl_push *p)
     tally_status status = TALLY_OK;
 
     if (p->verb == TL_SCAN && here != tl_gpu_holds(d, p->out))
-        return tl_fail(d->ctx, TALLY_UNSUPPORTED,
-                       "%s is memory of %s: x and out must both be, or neither", here ? "x" : "out",
-                       d->name);
+        return tl_unsupported(d->ctx, "%s is memory of %s: x and out must both be, or neither",
+                              here ? "x" : "out", d->name);
     if (!here && p->n * p->plan->op->elem_bytes < d->base.least_bytes) m.from = m.end = p->n;
     if (here) {
         status = push_here(d, p, done, m);

@@ -193,8 +193,7 @@ static tally_status add_variable(tally_file *f, const char *names, tally_dtype d
                                  const void *values)
 {
     tl_netcdf_new *const n = f->writer->netcdf;
-    tally_status s = tl_check_host(f, values, "values");
-    if (s) return s;
+    TL_TRY(tl_check_host(f, values, "values"));
     tl_netcdf_variable of = {.type = tl_netcdf_type(dtype), .ndims = tl_netcdf_names(names)};
     if (of.ndims < 0 || (!values && of.ndims != f->info.ndim))
         return tl_invalid_on(
@@ -204,7 +203,7 @@ static tally_status add_variable(tally_file *f, const char *names, tally_dtype d
                                  tally_dtype_name(dtype) ? tally_dtype_name(dtype)
                                                          : "of that number");
     tl_netcdf_lock();
-    s = tl_netcdf_define(f, n);
+    tally_status s = tl_netcdf_define(f, n);
     if (!s) s = define(f, n, names, &of, values);
     tl_netcdf_unlock();
 
@@ -217,8 +216,7 @@ tally_status tally_file_coordinate(tally_file *f, const char *name, int dimensio
                                    tally_dtype dtype, const void *values)
 {
     char names[2 * NC_MAX_NAME + 4], of[NC_MAX_NAME + 1];
-    const tally_status s = tl_check_netcdf(f);
-    if (s) return s;
+    TL_TRY(tl_check_netcdf(f));
     if (!name) return tl_invalid(f->ctx, "name is NULL");
     if (!values) return tl_invalid(f->ctx, "values is NULL");
     if (dimension < 0 || dimension >= f->info.ndim)
