@@ -30,6 +30,21 @@ static tally_status call(tally *ctx, const problem *p, const char *op, const tal
                                     : tally_window(ctx, op, in, &to, &w);
 }
 
+/* Two inputs of n numbers, and a bitmap that leaves out one in 10. */
+static void fill(tally_dtype dtype, int64_t n, void *x, void *y, unsigned char *bits)
+{
+    uint32_t r = 1;
+    for (int64_t i = 0; i < n; i++) {
+        r = r * 1664525 + 1013904223;
+        const double v = (double)(r >> 8);
+        if (dtype == TALLY_F32) ((float *)x)[i] = (float)v, ((float *)y)[i] = 1 + (float)(r & 7);
+        if (dtype == TALLY_F64) ((double *)x)[i] = v, ((double *)y)[i] = 1 + (r & 7);
+        if (dtype == TALLY_I64) ((int64_t *)x)[i] = (int64_t)v, ((int64_t *)y)[i] = r & 7;
+        const unsigned char b = (unsigned char)(1 << (i & 7));
+        bits[i >> 3] = (unsigned char)((r >> 8) % 10 ? bits[i >> 3] | b : bits[i >> 3] & ~b);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const problem problems[] = {
@@ -56,17 +71,7 @@ int main(int argc, char **argv)
     for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
         const problem *p = &problems[k];
         const size_t size = tally_dtype_size(p->dtype);
-        uint32_t r = 1;
-        for (int64_t i = 0; i < n; i++) {
-            r = r * 1664525 + 1013904223;
-            const double v = (double)(r >> 8);
-            if (p->dtype == TALLY_F32)
-                ((float *)x)[i] = (float)v, ((float *)y)[i] = 1 + (float)(r & 7);
-            if (p->dtype == TALLY_F64) ((double *)x)[i] = v, ((double *)y)[i] = 1 + (r & 7);
-            if (p->dtype == TALLY_I64) ((int64_t *)x)[i] = (int64_t)v, ((int64_t *)y)[i] = r & 7;
-            const unsigned char b = (unsigned char)(1 << (i & 7));
-            bits[i >> 3] = (unsigned char)((r >> 8) % 10 ? bits[i >> 3] | b : bits[i >> 3] & ~b);
-        }
+        fill(p->dtype, n, x, y, bits);
         tally_view plain = tally_flat(x, p->dtype, n), in = plain,
                    second = tally_flat(y, p->dtype, n);
         if (p->valid) in.valid = bits;

@@ -69,36 +69,38 @@ static long long most_of(kind k, int operation)
     return k == KIND_F32 ? 1 << 17 : kind_bytes(k) <= 4 ? 1 << 24 : 1 << 28;
 }
 
+/* what the settings of a text say, by operation, by kind, by API */
+static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"},
+                         *const operations[] = {"sum", "min", "max"};
+static const char *const low[] = {"(-128)",
+                                  "0",
+                                  "(-32768)",
+                                  "0",
+                                  "(-2147483647 - 1)",
+                                  "0u",
+                                  "(-9223372036854775807ll - 1)",
+                                  "0ull",
+                                  "-INFINITY",
+                                  "-INFINITY"};
+static const char *const high[] = {"127",
+                                   "255",
+                                   "32767",
+                                   "65535",
+                                   "2147483647",
+                                   "0xffffffffu",
+                                   "9223372036854775807ll",
+                                   "0xffffffffffffffffull",
+                                   "INFINITY",
+                                   "INFINITY"};
+static const char *const dtypes[] = {"TALLY_I8",  "TALLY_U8",  "TALLY_I16", "TALLY_U16",
+                                     "TALLY_I32", "TALLY_U32", "TALLY_I64", "TALLY_U64",
+                                     "TALLY_F32", "TALLY_F64"};
+static const char *const includes[APIS] = {
+    "#include <cuda_runtime.h>\n", "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n",
+    "#include <omp.h>\n"};
+
 static void put_settings(FILE *f, const rung *g, api a, kind k, int operation)
 {
-    static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"},
-                             *const operations[] = {"sum", "min", "max"};
-    static const char *const low[] = {"(-128)",
-                                      "0",
-                                      "(-32768)",
-                                      "0",
-                                      "(-2147483647 - 1)",
-                                      "0u",
-                                      "(-9223372036854775807ll - 1)",
-                                      "0ull",
-                                      "-INFINITY",
-                                      "-INFINITY"};
-    static const char *const high[] = {"127",
-                                       "255",
-                                       "32767",
-                                       "65535",
-                                       "2147483647",
-                                       "0xffffffffu",
-                                       "9223372036854775807ll",
-                                       "0xffffffffffffffffull",
-                                       "INFINITY",
-                                       "INFINITY"};
-    static const char *const dtypes[] = {"TALLY_I8",  "TALLY_U8",  "TALLY_I16", "TALLY_U16",
-                                         "TALLY_I32", "TALLY_U32", "TALLY_I64", "TALLY_U64",
-                                         "TALLY_F32", "TALLY_F64"};
-    static const char *const includes[APIS] = {
-        "#include <cuda_runtime.h>\n", "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n",
-        "#include <omp.h>\n"};
     fprintf(f,
             "%s#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
             "<stdlib.h>\n#include <string.h>\n#include <time.h>\n%s\n",
@@ -242,7 +244,6 @@ int export_program(FILE *f, const rung *g, api a, kind k, int operation, int hos
 
 int ladder_export(const ladder_options *o, const char *name, FILE *out, ladder_error *error)
 {
-    static const char *const operations[] = {"sum", "min", "max"};
     const rung *const g = find_rung(NULL, name);
     kind k = g && g->shape == SHAPE_window ? KIND_F32 : KIND_I32;
     api a = API_CUDA;

@@ -3,7 +3,7 @@
  * sees inside the library. */
 #include "rung.h"
 #include "gpu/work.h"
-#include "store/cache.h"
+#include "store/store.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ static int gpu_wait(place *p, ladder_error *error)
 
 static const char *library_text(const char *name)
 {
-    for (const tl_source *t = tl_sources; t->name; t++)
+    for (const tl_source_text *t = tl_sources; t->name; t++)
         if (!strcmp(t->name, name)) return t->text;
     return "";
 }

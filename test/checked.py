@@ -24,6 +24,8 @@ from exact_statistics import (
 )
 from rounded import FORMAT, NAMES, Input, View
 
+OP = b"sum:checked"
+
 
 def judged(ctx, status, text, sums, dtype, buffer, what):
     """Compares status and results with the sums, or says where the first is that does not fit."""
@@ -43,195 +45,131 @@ def judged(ctx, status, text, sums, dtype, buffer, what):
     count(good, what, dtype, "status", status, said, "sums", sums, "got", got, "place", wrong)
 
 
+class Made:
+    """Random integers of a type, and the type, options and sums of their results."""
+
+    def __init__(self, n, k=1):
+        self.dtype, kind = random.choice(["i64", "u64", "i32", "u8", "i64", "u64"]), random.choice(
+            ["edge", "wide", "small"]
+        )
+        self.a = Input(n * k, 1, kind, self.dtype, random.random() < 0.3)
+        self.code = NAMES.index("u64" if self.dtype[0] == "u" else "i64") + 1
+        before, after = random.randint(0, 3), random.randint(0, 2)
+        self.options, self.n, self.k = Window(before, after, 1, 0, 0), n, k
+
+    def sums(self, x):
+        """The results of reduce, scan and window on the numbers x."""
+        before, after = self.options.before, self.options.after
+        return [
+            [sum(x)],
+            [sum(x[: i + 1]) for i in range(len(x))],
+            [sum(x[max(0, i - before) : i + after + 1]) for i in range(len(x))],
+        ]
+
+    def results(self, each):
+        """Memory for k times `each` results, and the view of it."""
+        out = c.create_string_buffer(8 * self.k * each)
+        at = c.cast(out, c.c_void_p)
+        return out, View(at, self.code, self.k, each, each, 1, None, None, 0, None)
+
+
 def checked(case):
-    dtype, kind = random.choice(["i64", "u64", "i32", "u8", "i64", "u64"]), random.choice(
-        ["edge", "wide", "small"]
-    )
+    """sum:checked of one sequence."""
     ctx, n = contexts[case & 1], random.choice([1, 2, 5, 30])
-    a, op = Input(n, 1, kind, dtype, random.random() < 0.3), b"sum:checked"
-    x = [r[0] if r else 0 for r in a.rows]
-    code = NAMES.index("u64" if dtype[0] == "u" else "i64") + 1
-    out = c.create_string_buffer(8 * n)
-    judged(
-        ctx,
-        tally.tally_reduce(ctx, op, c.byref(a.view), out),
-        "the sum is%.0s",
-        [sum(x)],
-        dtype,
-        out,
-        "reduce",
+    m = Made(n)
+    a, x = m.a, [r[0] if r else 0 for r in m.a.rows]
+    sums = m.sums(x)
+    calls = (
+        ("reduce", "the sum is%.0s", sums[0], tally.tally_reduce, ()),
+        ("scan", "running sum number %d is", sums[1], tally.tally_scan, (None,)),
+        (
+            "exclusive scan",
+            "running sum number %d is",
+            [0] + sums[1][:-1],
+            tally.tally_scan,
+            (c.byref(Scan(1, 0, None)),),
+        ),
+        ("window", "window number %d is", sums[2], tally.tally_window, (c.byref(m.options),)),
     )
-    out = c.create_string_buffer(8 * n)
-    view = View(c.cast(out, c.c_void_p), code, 1, n, n, 1, None, None, 0, None)
-    judged(
-        ctx,
-        tally.tally_scan(ctx, op, c.byref(a.view), c.byref(view), None),
-        "running sum number %d is",
-        [sum(x[: i + 1]) for i in range(n)],
-        dtype,
-        out,
-        "scan",
-    )
-    out = c.create_string_buffer(8 * n)
-    view.data = c.cast(out, c.c_void_p)
-    status = tally.tally_scan(ctx, op, c.byref(a.view), c.byref(view), c.byref(Scan(1, 0, None)))
-    sums = [sum(x[:i]) for i in range(n)]
-    judged(ctx, status, "running sum number %d is", sums, dtype, out, "exclusive scan")
-    before, after = random.randint(0, 3), random.randint(0, 2)
-    options = Window(before, after, 1, 0, 0)
-    windows = [sum(x[max(0, i - before) : i + after + 1]) for i in range(n)]
-    out = c.create_string_buffer(8 * n)
-    view.data = c.cast(out, c.c_void_p)
-    judged(
-        ctx,
-        tally.tally_window(ctx, op, c.byref(a.view), c.byref(view), c.byref(options)),
-        "window number %d is",
-        windows,
-        dtype,
-        out,
-        "window",
-    )
+    for what, text, wanted, call, options in calls:
+        out, view = m.results(n)
+        to = c.byref(view) if options else out
+        status = call(ctx, OP, c.byref(a.view), to, *options)
+        judged(ctx, status, text, wanted, m.dtype, out, what)
     if n >= 4:
-        out = c.create_string_buffer(8 * n)
-        rows = a.shape(2, n // 2, n // 2, 1)
-        judged(
-            ctx,
-            tally.tally_reduce(ctx, op, c.byref(a.view), out),
-            "the sum of sequence %d is",
-            [sum(r[0] for r in row if r) for row in rows],
-            dtype,
-            out,
-            "rows",
-        )
+        out, _ = m.results(n)
+        rows = [sum(r[0] for r in row if r) for row in a.shape(2, n // 2, n // 2, 1)]
+        status = tally.tally_reduce(ctx, OP, c.byref(a.view), out)
+        judged(ctx, status, "the sum of sequence %d is", rows, m.dtype, out, "rows")
         a.shape(1, n, n, 1)
-    if a.view.valid:
-        return
-    size = struct.calcsize(FORMAT[dtype])
-    for verb, sums, text in (
-        (0, [sum(x)], "the sum is%.0s"),
-        (1, [sum(x[: i + 1]) for i in range(n)], "number %d is"),
-        (2, windows, "window number %d is"),
-    ):
-        s, more, made, status, at = c.c_void_p(), c.c_int64(), 0, 0, 0
-        out = c.create_string_buffer(8 * n + 8 * 100)
-        fine(
-            ctx,
-            (
-                tally.tally_stream_reduce(ctx, op, a.view.dtype, c.byref(s))
-                if verb == 0
-                else (
-                    tally.tally_stream_scan(ctx, op, a.view.dtype, None, c.byref(s))
-                    if verb == 1
-                    else tally.tally_stream_window(
-                        ctx, op, a.view.dtype, c.byref(options), c.byref(s)
-                    )
-                )
-            ),
-            op,
-        )
-        while at < n and not status:
-            m = min(n - at, random.randint(1, 9))
-            status = tally.tally_stream_push(
-                s,
-                c.c_void_p(a.view.data + at * size),
-                c.c_int64(m),
-                c.c_void_p(c.addressof(out) + 8 * made),
-                c.byref(more),
-            )
-            made, at = made + more.value, at + m
-        if not status:
-            status = tally.tally_stream_finish(
-                s, c.c_void_p(c.addressof(out) + 8 * made), c.byref(more)
-            )
-        judged(ctx, status, text, sums, dtype, out, "stream %d" % verb)
-        tally.tally_stream_close(s)
+    if not a.view.valid:
+        for verb, text in enumerate(("the sum is%.0s", "number %d is", "window number %d is")):
+            status, out = streamed(ctx, verb, m)
+            judged(ctx, status, text, sums[verb], m.dtype, out, "stream %d" % verb)
+
+
+def streamed(ctx, verb, m):
+    """Pushes the numbers in random pieces; returns the first status that is not 0, and the results."""
+    s, more, made, status, at = c.c_void_p(), c.c_int64(), 0, 0, 0
+    view, size = m.a.view, struct.calcsize(FORMAT[m.dtype])
+    out = c.create_string_buffer(8 * m.n + 8 * 100)
+    opens = (tally.tally_stream_reduce, tally.tally_stream_scan, tally.tally_stream_window)
+    options = ((), (None,), (c.byref(m.options),))
+    fine(ctx, opens[verb](ctx, OP, view.dtype, *options[verb], c.byref(s)), OP)
+    while at < m.n and not status:
+        n = min(m.n - at, random.randint(1, 9))
+        x, to = c.c_void_p(view.data + at * size), c.c_void_p(c.addressof(out) + 8 * made)
+        status = tally.tally_stream_push(s, x, c.c_int64(n), to, c.byref(more))
+        made, at = made + more.value, at + n
+    if not status:
+        to = c.c_void_p(c.addressof(out) + 8 * made)
+        status = tally.tally_stream_finish(s, to, c.byref(more))
+    tally.tally_stream_close(s)
+    return status, out
 
 
 def checked_parts(case):
     """sum:checked of many sequences: streams, fragments and groups."""
-    dtype, kind = random.choice(["i64", "u64", "i32", "u8", "i64", "u64"]), random.choice(
-        ["edge", "wide", "small"]
-    )
-    ctx, k, n, op = (
-        contexts[case & 1],
-        random.choice([1, 2, 5]),
-        random.choice([1, 4, 20]),
-        b"sum:checked",
-    )
-    a = Input(n * k, 1, kind, dtype, random.random() < 0.3)
-    way = random.choice([(n, 1), (1, k)])
-    sequences = [[r[0] if r else 0 for r in rows] for rows in a.shape(k, n, *way)]
-    code, which = NAMES.index("u64" if dtype[0] == "u" else "i64") + 1, (
-        " of sequence %d is" if k > 1 else " is%.0s"
-    )
-    before, after = random.randint(0, 3), random.randint(0, 2)
-    sums = [
-        [[sum(x)] for x in sequences],
-        [[sum(x[: i + 1]) for i in range(n)] for x in sequences],
-        [[sum(x[max(0, i - before) : i + after + 1]) for i in range(n)] for x in sequences],
-    ]
+    ctx, k, n = contexts[case & 1], random.choice([1, 2, 5]), random.choice([1, 4, 20])
+    m, way = Made(n, k), random.choice([(n, 1), (1, k)])
+    sequences = [[r[0] if r else 0 for r in rows] for rows in m.a.shape(k, n, *way)]
+    which = " of sequence %d is" if k > 1 else " is%.0s"
+    sums = [list(verb) for verb in zip(*map(m.sums, sequences))]
     for verb in range(3):
-        results = n if verb else 1
-        out = c.create_string_buffer(8 * k * results)
-        view = View(c.cast(out, c.c_void_p), code, k, results, results, 1, None, None, 0, None)
-        status, first = pushed(ctx, verb, op, a, k, n, Window(before, after, 1, 0, 0), view)
+        out, view = m.results(n if verb else 1)
+        status, first = pushed(ctx, verb, OP, m.a, k, n, m.options, view)
         for x in sums[1] if verb == 1 else []:
             x[:first] = [None] * first
         if verb == 0:
-            judged(ctx, status, "the sum" + which, [x[0] for x in sums[0]], dtype, out, "rows")
+            judged(ctx, status, "the sum" + which, [x[0] for x in sums[0]], m.dtype, out, "rows")
         else:
-            said = judge_many(ctx, status, sums[verb], dtype, out)
-            same(
-                float(said),
-                1.0,
-                "checked",
-                verb,
-                dtype,
-                tally.tally_error(ctx),
-                status,
-                sums[verb],
-                first,
-            )
-    parts, out = [], c.create_string_buffer(8 * k)
-    for start, _ in pieces(a, n, 9):
+            said, error = judge_many(ctx, status, sums[verb], m.dtype, out), tally.tally_error(ctx)
+            same(float(said), 1.0, "checked", verb, m.dtype, error, status, sums[verb], first)
+    parts, (out, _) = [], m.results(1)
+    for start, _ in pieces(m.a, n, 9):
         parts.append(c.c_void_p())
-        fine(
-            ctx,
-            tally.tally_fragment_of_view(
-                ctx, op, c.byref(a.view), c.c_int64(start), c.byref(parts[-1])
-            ),
-            op,
-        )
-    whole = merged(ctx, parts, op)
+        view, to = c.byref(m.a.view), c.byref(parts[-1])
+        fine(ctx, tally.tally_fragment_of_view(ctx, OP, view, c.c_int64(start), to), OP)
+    whole = merged(ctx, parts, OP)
     status = tally.tally_fragment_result(whole, out)
-    judged(ctx, status, "the sum" + which, [x[0] for x in sums[0]], dtype, out, "merged")
+    judged(ctx, status, "the sum" + which, [x[0] for x in sums[0]], m.dtype, out, "merged")
     tally.tally_fragment_free(whole)
-    if a.view.valid or way != (n, 1):
-        return
-    s, x = c.c_void_p(), [v for row in sequences for v in row]
-    codes, out = [random.randrange(k) for _ in x], c.create_string_buffer(8 * k)
-    fine(ctx, tally.tally_stream_reduce_groups(ctx, op, a.view.dtype, c.byref(s)), op)
-    for at, m in ((0, len(x) // 2), (len(x) // 2, len(x) - len(x) // 2)):
-        fine(
-            ctx,
-            tally.tally_stream_push_groups(
-                s,
-                c.c_void_p(a.view.data + at * struct.calcsize(FORMAT[dtype])),
-                (c.c_int32 * m)(*codes[at : at + m]),
-                c.c_int64(m),
-                c.c_int64(k),
-            ),
-            op,
-        )
-    judged(
-        ctx,
-        tally.tally_stream_finish(s, out, None),
-        "the sum of group %d is",
-        [sum(v for v, g in zip(x, codes) if g == group) for group in range(k)],
-        dtype,
-        out,
-        "groups",
-    )
+    if not m.a.view.valid and way == (n, 1):
+        checked_groups(ctx, m, [v for row in sequences for v in row])
+
+
+def checked_groups(ctx, m, x):
+    """A stream of groups with random codes, of the numbers x, in two pieces."""
+    s, half, size = c.c_void_p(), len(x) // 2, struct.calcsize(FORMAT[m.dtype])
+    codes, (out, _) = [random.randrange(m.k) for _ in x], m.results(1)
+    fine(ctx, tally.tally_stream_reduce_groups(ctx, OP, m.a.view.dtype, c.byref(s)), OP)
+    for at, end in ((0, half), (half, len(x))):
+        data, of = c.c_void_p(m.a.view.data + at * size), (c.c_int32 * (end - at))(*codes[at:end])
+        status = tally.tally_stream_push_groups(s, data, of, c.c_int64(end - at), c.c_int64(m.k))
+        fine(ctx, status, OP)
+    status = tally.tally_stream_finish(s, out, None)
+    sums = [sum(v for v, g in zip(x, codes) if g == group) for group in range(m.k)]
+    judged(ctx, status, "the sum of group %d is", sums, m.dtype, out, "groups")
     tally.tally_stream_close(s)
 
 

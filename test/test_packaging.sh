@@ -123,7 +123,7 @@ END
     fi
     # every file that opens a library of somebody else's has a note
     for f in $(grep -lE 'dlopen\(' -r src --include='*.c'); do
-        [ "$f" = src/cpu/user/user.c ] || grep -q '^TL_OPENS(' "$f" || fail "$f opens libraries and has no note (src/store/note.h)"
+        [ "$f" = src/cpu/user/user.c ] || grep -q '^TL_OPENS(' "$f" || fail "$f opens libraries and has no note (src/store/store.h)"
     done
 fi
 

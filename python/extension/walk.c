@@ -152,6 +152,28 @@ static tally_status reduce_inputs(tally *ctx, const pt_verb *verb, const pt_oper
     return status;
 }
 
+/* Sequences from p on: elements of `one`, one for each of `rows`, whose results are adjacent. */
+static tally_status reduce_rows(tally *ctx, const pt_verb *verb, const pt_operand *a,
+                                const place *p, const pt_dim *rows, const pt_dim *one)
+{
+    const pt_operand *const b = verb->next;
+    const int64_t n = one->n;
+    tally_status status = TALLY_OK;
+    for (int64_t row = 0, now; !status && row < rows->n; row += now) {
+        place q = *p;
+        move(&q, rows, row);
+        now = rows_now(rows->n - row, n);
+        tally_view v = pt_view(a, q.in, now, n, rows->in, one->in), w;
+        if (b) {
+            w = pt_view(b, q.next, now, n, rows->next, one->next);
+            v.next = &w;
+        }
+        status = tally_reduce(ctx, verb->op, &v, p->out + row * verb->out_bytes);
+        if (!status) status = pt_went_on(now * n);
+    }
+    return status;
+}
+
 tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a, uint64_t mask,
                             char *out)
 {
@@ -202,20 +224,8 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
         pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = pt_bytes(a)};
         return stream_pieces(ctx, verb, a->dtype, &parts, n, out);
     }
-    do {
-        for (int64_t row = 0, now; !status && row < rows.n; row += now) {
-            place q = p;
-            move(&q, &rows, row);
-            now = rows_now(rows.n - row, n);
-            tally_view v = pt_view(a, q.in, now, n, rows.in, one.in), w;
-            if (b) {
-                w = pt_view(b, q.next, now, n, rows.next, one.next);
-                v.next = &w;
-            }
-            status = tally_reduce(ctx, verb->op, &v, p.out + row * verb->out_bytes);
-            if (!status) status = pt_went_on(now * n);
-        }
-    } while (!status && step(keep, nk, at, &p));
+    do status = reduce_rows(ctx, verb, a, &p, &rows, &one);
+    while (!status && step(keep, nk, at, &p));
     return status;
 }
 

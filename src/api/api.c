@@ -197,8 +197,7 @@ static tally_status open_named(tally *ctx, const char *what, const char *device,
 {
     const tl_device_calls *kind;
     int numbers[TL_MEMBERS_MOST], count;
-    const tally_status status = find_devices(ctx, what, device, &kind, numbers, &count);
-    if (status) return status;
+    TL_TRY(find_devices(ctx, what, device, &kind, numbers, &count));
     return count == 1 ? open_one(ctx, kind, *numbers, options)
                       : open_list(ctx, kind, numbers, count, options);
 }

@@ -71,8 +71,7 @@ tally_status tally_arrow_view(tally *ctx, const struct ArrowSchema *schema,
     if (schema->dictionary || array->dictionary)
         return tl_unsupported(
             ctx, "schema->dictionary is there: the values are indices of a dictionary");
-    const tally_status s = dtype_of(ctx, schema->format, &dtype);
-    if (s) return s;
+    TL_TRY(dtype_of(ctx, schema->format, &dtype));
 
     const int64_t size = (int64_t)tally_dtype_size(dtype);
     int64_t end;

@@ -5,12 +5,10 @@
 #include "context/view.h"
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *o)
 {
-    const tally_status status = tl_host_only(ctx, o ? o->init : NULL, "init", "initial values");
-    if (status) return status;
+    TL_TRY(tl_host_only(ctx, o ? o->init : NULL, "init", "initial values"));
     if (o && o->init && !plan->op->seedable)
         return tl_unsupported(ctx,
                               "init: operator '%s' takes none (its state is more than one value)",
@@ -64,17 +62,15 @@ tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *
                              const tally_view *out, int64_t length, int in_place)
 {
     if (!out) return tl_invalid(ctx, "out is NULL: must be a view");
-    tally_status status = tl_check_output_dtype(ctx, op, in->dtype, out, "out->");
-    if (!status) status = tl_view_same(ctx, out, "out", in, "in");
-    if (status) return status;
+    TL_TRY(tl_check_output_dtype(ctx, op, in->dtype, out, "out->"));
+    TL_TRY(tl_view_same(ctx, out, "out", in, "in"));
 
     if (!in->offsets && out->n != length)
         return tl_invalid(ctx, "out->n is %ld: must be %ld", out->n, length);
-    status = tl_view_check(ctx, out, "out", op->result_bytes);
-    if (!status) status = tl_view_distinct(ctx, out, "out");
+    TL_TRY(tl_view_check(ctx, out, "out", op->result_bytes));
+    TL_TRY(tl_view_distinct(ctx, out, "out"));
 
-    return status ? status
-                  : tl_view_overlap(ctx, in, tl_element_bytes(in), out, op->result_bytes, in_place);
+    return tl_view_overlap(ctx, in, tl_element_bytes(in), out, op->result_bytes, in_place);
 }
 
 tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *o)
@@ -92,10 +88,8 @@ tally_status tl_check_call(tally *ctx, const tl_plan *plan, const tl_scalar *nam
 {
     assert(call->verb == TL_SCAN || call->verb == TL_WINDOW);
     const int scan = call->verb == TL_SCAN;
-    tally_status status =
-        scan ? tl_check_scan(ctx, plan, call->scan) : tl_check_window(ctx, call->window);
-    if (!status && !scan) status = tl_check_step(ctx, in, call->window);
-    if (status) return status;
+    TL_TRY(scan ? tl_check_scan(ctx, plan, call->scan) : tl_check_window(ctx, call->window));
+    if (!scan) TL_TRY(tl_check_step(ctx, in, call->window));
     return tl_check_output(ctx, named, in, out,
                            scan ? in->n : tally_window_length(in->n, call->window), scan);
 }
@@ -106,9 +100,8 @@ tally_status tl_check_results(tally *ctx, const tl_scalar *op, const tally_view 
     *rows = tally_rows(results, op->out, in->rows, 1);
     if (in->rows > 0 && !results)
         return tl_invalid(ctx, "out is NULL: must have space for %ld results", in->rows);
-    const tally_status status = tl_view_check(ctx, rows, "out", op->result_bytes);
-    return status ? status
-                  : tl_view_overlap(ctx, in, tl_element_bytes(in), rows, op->result_bytes, 0);
+    TL_TRY(tl_view_check(ctx, rows, "out", op->result_bytes));
+    return tl_view_overlap(ctx, in, tl_element_bytes(in), rows, op->result_bytes, 0);
 }
 
 tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes,
@@ -119,8 +112,7 @@ tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *
         return tl_invalid(ctx, "%s->rows is %ld%s: must be one sequence, rows 1 and no offsets",
                           name, v->rows, v->offsets ? " with offsets" : "");
     if (bits) v->valid = NULL, v->next = NULL;
-    const tally_status status = tl_view_check(ctx, v, name, bytes);
-    if (status) return status;
+    TL_TRY(tl_view_check(ctx, v, name, bytes));
 
     tl_view_normal(v);
     v->valid = given->valid;
@@ -148,8 +140,8 @@ tally_status tl_input_check(tally *ctx, const tally_view *given, const char *nam
     tally_view plain = *given;
     plain.valid = NULL;
     plain.next = NULL;
-    tally_status status = tl_view_check(ctx, &plain, name, tl_element_bytes(given));
-    return status ? status : tl_bits_check(ctx, given, name);
+    TL_TRY(tl_view_check(ctx, &plain, name, tl_element_bytes(given)));
+    return tl_bits_check(ctx, given, name);
 }
 
 tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in,

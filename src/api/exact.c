@@ -20,13 +20,14 @@ typedef struct {
     int step; /* from the sums of a row to those of the next; 0: all rows are added to one */
 } row_work;
 
-static void add_rows(const row_work *w, int64_t first, int64_t end)
+static void add_rows(void *data, int64_t first, int64_t end)
 {
+    const row_work *const w = data;
     const tl_plan *const plan = &w->job->ready.plan;
     const tally_view *const in = &w->job->ready.work;
     int64_t n, results;
 
-    for (int64_t r = first; r < in->rows && r < end; r++) {
+    for (int64_t r = first; r < end; r++) {
         const char *const x = tl_view_row(in, r, plan->op->elem_bytes, &n);
         if (w->out) {
             char *const y = tl_view_row(w->out, r, plan->op->result_bytes, &results);
@@ -36,8 +37,6 @@ static void add_rows(const row_work *w, int64_t first, int64_t end)
         }
     }
 }
-
-static void add_chunk(void *data, int64_t k) { add_rows(data, k * ROWS, (k + 1) * ROWS); }
 
 tally_status tl_job_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum)
 {
@@ -49,18 +48,12 @@ tally_status tl_job_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum)
     if (!status && tl_has_elements(&j.in)) {
         row_work w = {&j,  call->out ? &dense : NULL, call->out && call->scan->exclusive, 1,
                       sum, tl_exact_form_of(op)->sums};
-        const int64_t chunks = (j.in.rows + ROWS - 1) / ROWS;
-        tl_fp fp = tl_fp_enter();
+        TL_LAW_FP;
         status = tl_job_prepare(&j, NULL, 0);
         if (!status && w.out) status = tl_job_results(&j, call->out, op->result_bytes, &dense);
-        if (!status && chunks == 1) {
-            w.threads = tally_threads(ctx);
-            add_chunk(&w, 0);
-        } else if (!status) {
-            tl_for(tally_threads(ctx), chunks, add_chunk, &w);
-        }
+        if (j.in.rows <= ROWS) w.threads = tally_threads(ctx);
+        if (!status) tl_for_parts(tally_threads(ctx), j.ready.work.rows, ROWS, add_rows, &w);
         if (!status && w.out) tl_job_scatter(&dense, call->out, op->result_bytes, 0);
-        tl_fp_leave(fp);
     }
 
     tl_job_close(&j);
@@ -83,22 +76,21 @@ static tally_status add_view(tally *ctx, const tally_view *x, tl_exact *sum)
 {
     tl_job j;
     tally_view none = tally_flat(NULL, TALLY_F32, 0); /* there is no output to copy */
-    tally_status status = check_x(ctx, x);
-    if (status) return status;
+    TL_TRY(check_x(ctx, x));
 
-    status = tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &(tl_call){.in = x}, 0);
+    tally_status status =
+        tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &(tl_call){.in = x}, 0);
     if (!status && x->next && j.form.named->dtype == TALLY_F64)
         status = tl_unsupported(ctx, "x->next is given: only products of f16, bf16 and f32 fit a "
                                      "tally_exact, and these are f64");
     if (!status && tl_has_elements(&j.in)) {
         tally_view *const all = &j.ready.work;
-        tl_fp fp = tl_fp_enter();
+        TL_LAW_FP;
         status = tl_job_to_host(&j, &none);
         if (!status) status = tl_job_prepare(&j, NULL, 0);
         if (!status && !all->offsets && all->row_stride == all->n)
             all->n *= all->rows, all->rows = 1; /* for all threads at once */
         if (!status) add_rows(&(row_work){&j, NULL, 0, tally_threads(ctx), sum, 0}, 0, all->rows);
-        tl_fp_leave(fp);
     }
 
     tl_job_close(&j);
@@ -117,20 +109,18 @@ static tally_status add_alone(const tally_view *x, tl_exact *sum)
     tl_par par;
     tl_plan plan;
     int64_t n;
-    tally_status status = tl_resolve(NULL, "sum:exact", x->dtype, &op, &par);
-    if (!status) status = tl_view_check(NULL, x, "x", op->elem_bytes);
-    if (status) return status;
+    TL_TRY(tl_resolve(NULL, "sum:exact", x->dtype, &op, &par));
+    TL_TRY(tl_view_check(NULL, x, "x", op->elem_bytes));
 
     tally_view v = *x;
     tl_view_normal(&v);
     tl_plan_kernels(&plan, op, par, tl_isa_widest());
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
 
     for (int64_t r = 0; r < v.rows; r++) {
         const char *const at = tl_view_row(&v, r, op->elem_bytes, &n);
         tl_exact_add(sum, &plan, at, v.stride, n);
     }
-    tl_fp_leave(fp);
     return TALLY_OK;
 }
 
@@ -141,11 +131,9 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     if (!x) return tl_invalid(ctx, "x is NULL: must be a view");
 
     tl_exact all, more;
-    tally_status status = tl_host_only(ctx, sum, "sum", what);
-    if (status) return status;
+    TL_TRY(tl_host_only(ctx, sum, "sum", what));
     tl_exact_begin(&more, 1);
-    status = ctx ? add_view(ctx, x, &more) : add_alone(x, &more);
-    if (status) return status;
+    TL_TRY(ctx ? add_view(ctx, x, &more) : add_alone(x, &more));
 
     tl_exact_unpack(&all, sum);
     tl_exact_join(&all, &more, 1, sign);
@@ -187,8 +175,7 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
     if (!sum) return tl_invalid(ctx, "sum is NULL: must be begun with tally_exact_init");
     if (!value) return tl_invalid(ctx, "value is NULL: must have space for one result");
 
-    tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
-    if (status) return status;
+    TL_TRY(tl_resolve(ctx, op, dtype, &scalar, &par));
 
     const tl_exact_form *const form = tl_exact_form_of(scalar);
     if (!form || !tl_exact_fits(form))
@@ -197,9 +184,8 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
                           "nanmean:exact, or below f64 dot:exact or nandot:exact",
                           op, tally_dtype_name(dtype));
 
-    status = tl_host_only(ctx, sum, "sum", what);
-    if (!status) status = tl_host_only(ctx, value, "value", what);
-    if (status) return status;
+    TL_TRY(tl_host_only(ctx, sum, "sum", what));
+    TL_TRY(tl_host_only(ctx, value, "value", what));
     tl_exact_unpack(&e, sum);
     tl_exact_lower(&e, form, 0, value);
     return TALLY_OK;

@@ -14,8 +14,8 @@
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed)
 {
     tl_feed_begin(feed, plan->op, plan->par, absent, by_states);
-    const tally_status status = tl_plan_on_host(ctx, feed->form.op, feed->form.par, &feed->plan);
-    return status ? status : tl_plan_of_host(ctx, "count", TALLY_F32, &feed->count);
+    TL_TRY(tl_plan_on_host(ctx, feed->form.op, feed->form.par, &feed->plan));
+    return tl_plan_of_host(ctx, "count", TALLY_F32, &feed->count);
 }
 
 static void normalise(tl_job *j)
@@ -68,8 +68,8 @@ tally_status tl_job_to_host(tl_job *j, tally_view *out)
     assert(j->ready.plan.op);
     if (j->here) return TALLY_OK;
     j->ctx->device->on_processors += tl_view_elements(&j->in);
-    const tally_status status = tl_inputs_bring(&j->copies, &j->in, &j->next);
-    return status ? status : tl_host_view(&j->copies, out, j->form.op->result_bytes, 1);
+    TL_TRY(tl_inputs_bring(&j->copies, &j->in, &j->next));
+    return tl_host_view(&j->copies, out, j->form.op->result_bytes, 1);
 }
 
 /* *done: as for tl_device_calls.run. verb: the verb, its results and its options. */
@@ -81,8 +81,8 @@ static tally_status run_on_device(tl_job *j, const tl_call *verb, int *done)
     *done = 0;
     normalise(j);
     if (j->here) return TALLY_OK;
-    tally_status status = tl_plan_of(j->ctx, "sum", TALLY_U8, &count);
-    return status ? status : j->ctx->device->calls->run(j->ctx->device, j->ctx, &call, done);
+    TL_TRY(tl_plan_of(j->ctx, "sum", TALLY_U8, &count));
+    return j->ctx->device->calls->run(j->ctx->device, j->ctx, &call, done);
 }
 
 /* Kernels read the caller's elements in place, by a conversion, or dense copies of them. The law
@@ -93,8 +93,7 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
     const int in_place = tl_gather_reads(&j->in, out, reverse);
     tl_form late;
     if (in_place && j->in.valid && tl_form_late(&j->form, &late)) {
-        const tally_status status = tl_plan_on_host(j->ctx, late.op, late.par, &j->ready.plan);
-        if (status) return status;
+        TL_TRY(tl_plan_on_host(j->ctx, late.op, late.par, &j->ready.plan));
         j->form = late;
     }
 
@@ -126,8 +125,7 @@ static tally_status reduce_present(tl_job *j, const tally_view *out, int *done)
         tl_present_reduce(&j->ready.plan, threads, &j->in, out->data);
         *done = 1;
     } else if (j->in.rows == 1 && tl_present_blank(&j->form, &blank)) {
-        const tally_status status = tl_plan_on_host(j->ctx, blank.op, blank.par, &plan);
-        if (status) return status;
+        TL_TRY(tl_plan_on_host(j->ctx, blank.op, blank.par, &plan));
         tl_present_reduce_blank(&plan, &blank, threads, &j->in, out->data);
         *done = 1;
     }
@@ -220,8 +218,7 @@ static void ranges(tl_job *j, const tally_view *out, const tally_window_options 
 static tally_status window(tl_job *j, const tally_view *y, const tally_window_options *o)
 {
     const int states = j->form.kind == TL_FORM_STATES && !j->ready.plan.exact;
-    const tally_status status = tl_job_prepare(j, NULL, 0);
-    if (status) return status;
+    TL_TRY(tl_job_prepare(j, NULL, 0));
 
     if (!states) return run(j, (tl_call){.verb = TL_WINDOW, .out = y, .window = o});
     ranges(j, y, o);
@@ -230,12 +227,11 @@ static tally_status window(tl_job *j, const tally_view *y, const tally_window_op
 
 static tally_status on_processors(tl_job *j, const tl_call *call)
 {
-    tally_status status = tl_job_to_host(j, &j->out);
-    if (!status)
-        status = call->verb == TL_REDUCE ? reduce(j, &j->out)
-                 : call->verb == TL_SCAN ? scan(j, &j->out, call->scan)
-                                         : window(j, &j->out, call->window);
-    return status ? status : tl_host_back(&j->copies);
+    TL_TRY(tl_job_to_host(j, &j->out));
+    TL_TRY(call->verb == TL_REDUCE ? reduce(j, &j->out)
+           : call->verb == TL_SCAN ? scan(j, &j->out, call->scan)
+                                   : window(j, &j->out, call->window));
+    return tl_host_back(&j->copies);
 }
 
 /* Runs a checked call on the device or on the processors. */
@@ -259,10 +255,9 @@ static tally_status run_job(tl_job *j, const tl_call *given)
         options.init = start;
     }
 
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     if (tl_view_elements(&j->in)) status = run_on_device(j, &call, &done);
     if (!status && !done) status = on_processors(j, &call);
-    tl_fp_leave(fp);
     return status;
 }
 
@@ -296,12 +291,11 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
 
     if (!status) status = tl_inputs_apart(ctx, &j.in, out, bytes);
     if (!status) {
-        tl_fp fp = tl_fp_enter();
+        TL_LAW_FP;
         status = tl_job_prepare(&j, NULL, 0);
         if (!status)
             run_ranges(&j, all,
                        (tl_line){j.ready.work.data, 1, out->data, tl_step(out->stride, bytes)}, 0);
-        tl_fp_leave(fp);
     }
     tl_job_close(&j);
     return status;

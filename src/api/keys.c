@@ -28,13 +28,12 @@ static tally_status bring(tl_host_copies *c, tally_view *v, int back)
 tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs)
 {
     tally_view v;
-    tally_status status = one_sequence(ctx, keys, "keys", 0, &v);
-    if (status) return status;
+    TL_TRY(one_sequence(ctx, keys, "keys", 0, &v));
 
     if (!runs) return tl_invalid(ctx, "runs is NULL: must point to where the number of runs goes");
     tl_positions positions = {.offsets = offsets};
     int done;
-    status = ctx->device->calls->run(
+    tally_status status = ctx->device->calls->run(
         ctx->device, ctx, &(tl_call){.verb = TL_RUNS, .in = &v, .positions = &positions}, &done);
     if (!status && done) *runs = positions.runs;
     if (status || done) return status;
@@ -56,8 +55,7 @@ static const int64_t GROUPS_MOST = ((int64_t)1 << 59) - 1;
 
 static tally_status check_codes(tally *ctx, const tally_view *codes, int64_t groups, tally_view *v)
 {
-    tally_status status = one_sequence(ctx, codes, "codes", 1, v);
-    if (status) return status;
+    TL_TRY(one_sequence(ctx, codes, "codes", 1, v));
     if (tl_dtype_kind(v->dtype) == 'F')
         return tl_unsupported(ctx, "codes->dtype is %s: must be an integer type",
                               tally_dtype_name(v->dtype));
@@ -86,8 +84,7 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
 {
     tally_view v;
     tl_groups g = {0};
-    tally_status status = check_codes(ctx, codes, groups, &v);
-    if (status) return status;
+    TL_TRY(check_codes(ctx, codes, groups, &v));
 
     if (!offsets || (v.n && !order))
         return tl_invalid(ctx, "%s is NULL: must have space for %ld numbers",
@@ -103,7 +100,7 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     }
 
     tl_host_copies c = {.ctx = ctx};
-    status = bring(&c, &v, 0);
+    tally_status status = bring(&c, &v, 0);
     if (!status) status = tl_host_numbers(&c, &order, v.n, 1, "order");
     if (!status) status = tl_host_numbers(&c, &offsets, groups + 1, 1, "offsets");
     if (!status) status = open_groups(ctx, &v, groups, offsets, &g);
@@ -122,9 +119,8 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
                         const tally_view *out)
 {
     tally_view x, y;
-    tally_status status = one_sequence(ctx, in, "in", 0, &x);
-    if (!status) status = one_sequence(ctx, out, "out", 0, &y);
-    if (status) return status;
+    TL_TRY(one_sequence(ctx, in, "in", 0, &x));
+    TL_TRY(one_sequence(ctx, out, "out", 0, &y));
 
     const int64_t bytes = tl_element_bytes(&x);
     if (n < 0) return tl_invalid(ctx, "n is %ld: must be at least 0", n);
@@ -134,7 +130,7 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
                           tally_dtype_name(x.dtype));
     if (y.n != n) return tl_invalid(ctx, "out->n is %ld: must be n = %ld", y.n, n);
     if (n && !order) return tl_invalid(ctx, "order is NULL: must be %ld places", n);
-    status = tl_view_distinct(ctx, &y, "out");
+    tally_status status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, bytes, 0);
     if (status || !n) return status;
     if (tl_view_meets_numbers(&y, bytes, order, n))
@@ -255,11 +251,10 @@ static tally_status check_keyed_out(keyed *k)
 static tally_status check_keyed(keyed *k, const tally_view *codes, int64_t groups)
 {
     const tally_view *const in = k->call.in;
-    tally_status status = one_sequence(k->ctx, in, "in", 1, &k->x[0]);
-    if (!status && in->next) status = one_sequence(k->ctx, in->next, "in->next", 1, &k->x[1]);
-    if (!status) status = check_codes(k->ctx, codes, groups, &k->codes);
-    if (!status) status = tl_resolve(k->ctx, k->op, tl_inputs_dtype(in), &k->plan.op, &k->plan.par);
-    if (status) return status;
+    TL_TRY(one_sequence(k->ctx, in, "in", 1, &k->x[0]));
+    if (in->next) TL_TRY(one_sequence(k->ctx, in->next, "in->next", 1, &k->x[1]));
+    TL_TRY(check_codes(k->ctx, codes, groups, &k->codes));
+    TL_TRY(tl_resolve(k->ctx, k->op, tl_inputs_dtype(in), &k->plan.op, &k->plan.par));
 
     const int64_t others[2] = {in->next ? k->x[1].n : in->n, codes->n};
     for (int i = 0; i < 2; i++)
@@ -323,11 +318,10 @@ static tally_status by_key(tally *ctx, const char *op, tl_call call, const tally
 {
     keyed k = {.ctx = ctx, .op = op, .call = call};
     int64_t *offsets = NULL;
-    tally_status status = check_keyed(&k, codes, groups);
-    if (status) return status;
+    TL_TRY(check_keyed(&k, codes, groups));
 
     tl_host_copies c = {.ctx = ctx};
-    status = bring(&c, &k.x[0], 0);
+    tally_status status = bring(&c, &k.x[0], 0);
     if (!status && k.x[1].dtype) status = bring(&c, &k.x[1], 0);
     if (!status) status = bring(&c, &k.codes, 0);
     if (!status && k.out.dtype) status = tl_host_view(&c, &k.out, k.plan.op->result_bytes, 1);

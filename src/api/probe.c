@@ -3,7 +3,7 @@
  * operators' scalar functions, not from stored hashes: the tests compare these functions with
  * golden files, a mismatch can be reported to the bit, and a new row needs no new hash. */
 #include "context/device.h"
-#include "store/cache.h"
+#include "store/store.h"
 #include "law/fp.h"
 #include "context/threads.h"
 #include "law/random.h"
@@ -132,9 +132,8 @@ static tally_status plan_of(tally *ctx, const struct row *program, tl_plan *plan
 {
     const tl_scalar *scalar;
     tl_par par;
-    tally_status status = tl_resolve(ctx, program->op, program->dtype, &scalar, &par);
-    return status ? status
-                  : ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_DEVICE, plan);
+    TL_TRY(tl_resolve(ctx, program->op, program->dtype, &scalar, &par));
+    return ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_DEVICE, plan);
 }
 
 static tally_status run_all(tally *ctx, const char *identity)
@@ -163,11 +162,8 @@ static tally_status key_of(tally *ctx, const char *identity, char *key, size_t c
         char *text;
         size_t length;
         if (!rows[r].op) continue;
-        tally_status status = plan_of(ctx, &rows[r], &plan);
-        if (!status)
-            status =
-                ctx->device->calls->text(ctx->device, ctx, &plan, rows[r].shape, &text, &length);
-        if (status) return status;
+        TL_TRY(plan_of(ctx, &rows[r], &plan));
+        TL_TRY(ctx->device->calls->text(ctx->device, ctx, &plan, rows[r].shape, &text, &length));
         texts = tl_key_add(texts, text, length);
         free(text);
     }
@@ -202,9 +198,8 @@ tally_status tl_probe(tally *ctx, const char *identity)
     free(stored);
 
     if (!passed_before) {
-        tl_fp fp = tl_fp_enter();
+        TL_LAW_FP;
         status = run_all(ctx, identity);
-        tl_fp_leave(fp);
         if (status) return status;
         tl_cache_store(key, strlen(key), "passed", 6);
     }

@@ -13,8 +13,8 @@
 static tally_status bring_places(tl_host_copies *c, int64_t **start, int64_t **end, int64_t count,
                                  int back)
 {
-    tally_status status = tl_host_numbers(c, start, count, back, "start");
-    return status ? status : tl_host_numbers(c, end, count, back, "end");
+    TL_TRY(tl_host_numbers(c, start, count, back, "start"));
+    return tl_host_numbers(c, end, count, back, "end");
 }
 
 /* The address may be replaced by that of a copy (tl_host_numbers). The integers are only read. */
@@ -24,14 +24,14 @@ enum { PART = 4096 }; /* ranges that are checked together without a branch */
 
 typedef struct {
     const int64_t *start, *end;
-    int64_t results, n;
-    int64_t first; /* the first invalid range so far */
+    int64_t n;
 } check_work;
 
-static void check_part(void *data, int64_t p)
+/* The first range that is not within 0 .. n. */
+static int64_t find_bad(const void *data, int64_t a, int64_t b)
 {
-    check_work *w = data;
-    const int64_t a = p * PART, b = a + PART < w->results ? a + PART : w->results, n = w->n;
+    const check_work *w = data;
+    const int64_t n = w->n;
 
     /* bit 63 is set if a number is below 0; differences of valid numbers do not overflow */
     uint64_t bad = 0;
@@ -40,30 +40,16 @@ static void check_part(void *data, int64_t p)
         bad |= (uint64_t)w->start[r] | (uint64_t)w->end[r] |
                ((uint64_t)w->end[r] - (uint64_t)w->start[r]) | ((uint64_t)n - (uint64_t)w->end[r]);
     for (int64_t r = a; r < b && bad >> 63; r++)
-        if (w->start[r] < 0 || w->end[r] < w->start[r] || w->end[r] > n) {
-            tl_atomic_least(&w->first, r);
-            return;
-        }
-}
-
-/* The first range that is not within 0 .. n, or `results`. */
-static int64_t first_bad(int threads, const int64_t *start, const int64_t *end, int64_t results,
-                         int64_t n)
-{
-    assert(threads >= 1 && results >= 0 && n >= 0);
-    const int64_t parts = (results + PART - 1) / PART;
-    check_work all = {start, end, results, n, results};
-    tl_for(parts > 16 ? threads : 1, parts, check_part, &all);
-    return all.first;
+        if (w->start[r] < 0 || w->end[r] < w->start[r] || w->end[r] > n) return r;
+    return INT64_MAX;
 }
 
 static void run(tally *ctx, const tl_plan *plan, const tl_plan *count, const tl_ranges *ranges,
                 const tally_view *x, const tally_view *y)
 {
     const tl_line line = {x->data, x->stride, y->data, tl_step(y->stride, plan->op->result_bytes)};
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     tl_ranges_run(plan, count, tally_threads(ctx), ranges, line);
-    tl_fp_leave(fp);
 }
 
 tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *in,
@@ -76,25 +62,22 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     tl_form form;
     tally_view x, y;
     const int inputs = tl_has_inputs(in);
-    tally_status status =
-        inputs ? tl_form_of(ctx, op, in, &form) : tl_plan_of_host(ctx, op, in->dtype, &plan);
+    TL_TRY(inputs ? tl_form_of(ctx, op, in, &form) : tl_plan_of_host(ctx, op, in->dtype, &plan));
 
     /* tl_inputs_ranges makes a plan of its own; the checks here need the operator only */
-    if (!status && inputs) plan.op = form.named, plan.exact = NULL;
-    if (!status && !inputs) status = tl_plan_of_host(ctx, "count", in->dtype, &count);
+    if (inputs) plan.op = form.named, plan.exact = NULL;
+    if (!inputs) TL_TRY(tl_plan_of_host(ctx, "count", in->dtype, &count));
     const int64_t bytes = tl_element_bytes(in);
-    if (!status) status = tl_check_sequence(ctx, in, "in", bytes, 1, &x);
-    if (status) return status;
+    TL_TRY(tl_check_sequence(ctx, in, "in", bytes, 1, &x));
 
     if (results < 0) return tl_invalid(ctx, "results is %ld: must be at least 0", results);
 
-    status = tl_check_output_dtype(ctx, plan.op, in->dtype, out, "out->");
-    if (status) return status;
+    TL_TRY(tl_check_output_dtype(ctx, plan.op, in->dtype, out, "out->"));
 
     if (out->n != results)
         return tl_invalid(ctx, "out->n is %ld: must be results = %ld", out->n, results);
     if (min_count < 0) return tl_invalid(ctx, "min_count is %ld: must be at least 0", min_count);
-    status = tl_check_sequence(ctx, out, "out", plan.op->result_bytes, 0, &y);
+    tally_status status = tl_check_sequence(ctx, out, "out", plan.op->result_bytes, 0, &y);
     if (!status) status = tl_view_distinct(ctx, &y, "out");
     if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0);
     if (status || results == 0) return status;
@@ -110,7 +93,9 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     ctx->device->on_processors += x.n;
     status = bring_places(&c, &from, &to, results, 0);
     if (!status) status = inputs ? tl_inputs_check(ctx, in, "in", &all, &second) : TALLY_OK;
-    const int64_t r = status ? results : first_bad(tally_threads(ctx), from, to, results, x.n);
+    const check_work checked = {from, to, x.n};
+    const int threads = results > 16 * PART ? tally_threads(ctx) : 1;
+    const int64_t r = status ? results : tl_find(threads, results, PART, find_bad, &checked);
     if (r < results)
         status = tl_invalid(ctx, "range %ld is %ld..%ld: must be 0 <= start <= end <= %ld = in->n",
                             r, from[r], to[r], x.n);

@@ -136,10 +136,10 @@ tally_status tl_host_call(tl_host_copies *c, const tl_call *call, tally_view *in
     *in = *given;
     if (call->out) *out = *call->out;
     if (given->next) *next = *given->next, in->next = next;
-    tally_status status = tl_host_offsets(c, "in", in);
-    if (!status && given->next) status = same_offsets(c, given, in, "in->next", next);
-    if (!status && call->out) status = same_offsets(c, given, in, "out", out);
-    return status;
+    TL_TRY(tl_host_offsets(c, "in", in));
+    if (given->next) TL_TRY(same_offsets(c, given, in, "in->next", next));
+    if (call->out) TL_TRY(same_offsets(c, given, in, "out", out));
+    return TALLY_OK;
 }
 
 /* Runs a call on the processors: device memory is copied to the host, and results back. */
@@ -162,9 +162,8 @@ static tally_status run_on_processors(tally *ctx, const tl_call *call)
 tally_status tl_run_checked(tally *ctx, const tl_call *call)
 {
     int done;
-    tl_fp fp = tl_fp_enter();
-    tally_status status = ctx->device->calls->run(ctx->device, ctx, call, &done);
-    if (!status && !done) status = run_on_processors(ctx, call);
-    tl_fp_leave(fp);
-    return status;
+    TL_LAW_FP;
+    TL_TRY(ctx->device->calls->run(ctx->device, ctx, call, &done));
+    if (!done) TL_TRY(run_on_processors(ctx, call));
+    return TALLY_OK;
 }

@@ -58,9 +58,8 @@ tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
     if (!to || !from)
         return tl_invalid(ctx, "%s is NULL: must have %zu bytes", to ? "from" : "to", bytes);
     const tl_devices t = tl_devices_of(&ctx);
-    tally_status status = tl_devices_owner(&t, to, &a);
-    if (!status) status = tl_devices_owner(&t, from, &b);
-    if (status) return status;
+    TL_TRY(tl_devices_owner(&t, to, &a));
+    TL_TRY(tl_devices_owner(&t, from, &b));
     if (a >= 0 && b >= 0) return copy_through(&t, a, b, to, from, bytes);
     if (a >= 0 || b >= 0) return tl_devices_copy(&t, a >= 0 ? a : b, to, from, (int64_t)bytes);
 
@@ -131,12 +130,11 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
     const tl_scalar *const op = s->plan.op;
     char name[24];
     snprintf(name, sizeof name, "outs[%d].", k);
-    tally_status status = tl_check_output_dtype(t->ctx, op, s->parts[0].dtype, &outs[k], name);
-    if (status) return status;
+    TL_TRY(tl_check_output_dtype(t->ctx, op, s->parts[0].dtype, &outs[k], name));
 
     if (outs[k].n != length)
         return tl_invalid(t->ctx, "outs[%d].n is %ld: must be %ld", k, outs[k].n, length);
-    status = check_part(t, "outs", k, &outs[k], op->result_bytes);
+    tally_status status = check_part(t, "outs", k, &outs[k], op->result_bytes);
 
     for (int j = 0; !status && j < s->count; j++) {
         status = tl_view_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
@@ -153,32 +151,26 @@ tally_status tally_reduce_split(tally *ctx, const char *op, const tally_view *pa
                                 void *out)
 {
     split s;
-    tally_status status = begin(&s, &ctx, op, parts, count);
-    if (!status && !out) status = tl_invalid(ctx, "out is NULL: must have space for a result");
-    if (status) return status;
-    tl_fp fp = tl_fp_enter();
-    status = tl_split_reduce(&s.team, &s.plan, parts, count, out);
-    tl_fp_leave(fp);
-    return status;
+    TL_TRY(begin(&s, &ctx, op, parts, count));
+    if (!out) return tl_invalid(ctx, "out is NULL: must have space for a result");
+    TL_LAW_FP;
+    return tl_split_reduce(&s.team, &s.plan, parts, count, out);
 }
 
 tally_status tally_scan_split(tally *ctx, const char *op, const tally_view *parts, int count,
                               const tally_view *outs, const tally_scan_options *o)
 {
     split s;
-    tally_status status = begin(&s, &ctx, op, parts, count);
-    if (!status && !outs) status = tl_invalid(ctx, "outs is NULL: must be views");
-    if (!status && o && o->reverse)
-        status = tl_unsupported(
+    TL_TRY(begin(&s, &ctx, op, parts, count));
+    if (!outs) return tl_invalid(ctx, "outs is NULL: must be views");
+    if (o && o->reverse)
+        return tl_unsupported(
             ctx, "reverse: scans of parts go forward; give the parts in reverse order");
-    if (!status) status = tl_check_scan(ctx, &s.plan, o);
-    for (int k = 0; !status && k < count; k++) status = check_out(&s, outs, k, parts[k].n, 1);
-    if (status) return status;
+    TL_TRY(tl_check_scan(ctx, &s.plan, o));
+    for (int k = 0; k < count; k++) TL_TRY(check_out(&s, outs, k, parts[k].n, 1));
 
-    tl_fp fp = tl_fp_enter();
-    status = tl_split_scan(&s.team, &s.plan, parts, count, outs, o);
-    tl_fp_leave(fp);
-    return status;
+    TL_LAW_FP;
+    return tl_split_scan(&s.team, &s.plan, parts, count, outs, o);
 }
 
 tally_status tally_window_split(tally *ctx, const char *op, const tally_view *parts, int count,
@@ -188,18 +180,15 @@ tally_status tally_window_split(tally *ctx, const char *op, const tally_view *pa
     tl_plan counts;
     int64_t start = 0, first;
 
-    tally_status status = begin(&s, &ctx, op, parts, count);
-    if (!status) status = tl_plan_of_host(ctx, "count", parts[0].dtype, &counts);
-    if (!status && !outs) status = tl_invalid(ctx, "outs is NULL: must be views");
-    if (!status) status = tl_check_streams(ctx, o, "windows of parts take");
+    TL_TRY(begin(&s, &ctx, op, parts, count));
+    TL_TRY(tl_plan_of_host(ctx, "count", parts[0].dtype, &counts));
+    if (!outs) return tl_invalid(ctx, "outs is NULL: must be views");
+    TL_TRY(tl_check_streams(ctx, o, "windows of parts take"));
 
-    for (int k = 0; !status && k < count; start += parts[k++].n)
-        status = check_out(&s, outs, k, tl_split_length(start, parts[k].n, s.all, o, &first), 0);
-    if (status) return status;
+    for (int k = 0; k < count; start += parts[k++].n)
+        TL_TRY(check_out(&s, outs, k, tl_split_length(start, parts[k].n, s.all, o, &first), 0));
 
     const tl_call call = {TL_WINDOW, &s.plan, &counts, .in = parts, .out = outs, .window = o};
-    tl_fp fp = tl_fp_enter();
-    status = tl_split_window(&s.team, &call, count);
-    tl_fp_leave(fp);
-    return status;
+    TL_LAW_FP;
+    return tl_split_window(&s.team, &call, count);
 }

@@ -56,17 +56,16 @@ static tally_status count_elements(job *j, tally *ctx, const char *op, const tal
     if (!ctx) return tl_no_context();
     if (!in) return tl_invalid(ctx, "in is NULL: must be a view");
 
-    tally_status status = tl_job_open(c, ctx, op, &(tl_call){.in = in}, 0);
-    if (!status && j->verb == TL_WINDOW) status = tl_check_window(ctx, j->window);
-    if (!status && j->verb == TL_WINDOW) status = tl_check_step(ctx, &c->in, j->window);
-    if (status) return status;
+    TL_TRY(tl_job_open(c, ctx, op, &(tl_call){.in = in}, 0));
+    if (j->verb == TL_WINDOW) TL_TRY(tl_check_window(ctx, j->window));
+    if (j->verb == TL_WINDOW) TL_TRY(tl_check_step(ctx, &c->in, j->window));
 
     tl_view_normal(&c->in);
     if (c->in.next) tl_view_normal(&c->next);
 
     tally_view here = c->in, here_next = c->next;
     if (c->in.next) here.next = &here_next;
-    status = tl_inputs_bring(&c->copies, &here, &here_next);
+    tally_status status = tl_inputs_bring(&c->copies, &here, &here_next);
     tl_gathered numbers = {.memory = NULL};
     if (!status) status = tl_gather_numbers(ctx, &c->form, &here, &c->ready.plan, 0, &numbers);
     if (!status) status = run_count(j, &numbers.view);

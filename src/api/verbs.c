@@ -6,7 +6,6 @@
 #include "law/fp.h"
 #include "cpu/isas.h"
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Tries a call whose offsets may be in device memory. Else nothing is written. */
@@ -76,8 +75,7 @@ static tally_status run_plain(tally *ctx, const char *op, tl_call *call, void *r
 /* call: the verb, its views and its options; it is changed. results: of a reduction. */
 static tally_status run_verb(tally *ctx, const char *op, tl_call *call, void *results)
 {
-    const tally_status status = tl_is_checked(op) ? tl_check_sums(ctx, op, call, NULL) : TALLY_OK;
-    if (status) return status;
+    if (tl_is_checked(op)) TL_TRY(tl_check_sums(ctx, op, call, NULL));
     return tl_has_inputs(call->in) ? tl_inputs_run(ctx, op, call, results)
                                    : run_plain(ctx, op, call, results);
 }
@@ -146,11 +144,10 @@ static void run_entry(entry *e, const void *x, int64_t n, void *out)
     }
 
     tl_state state;
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     const tl_elements all = {x, n, 0, NULL, tl_prefetches(n * s->elem_bytes)};
     k->fold(&state, &all, par);
     s->lower(&state, n, 0, par, out);
-    tl_fp_leave(fp);
 }
 
 #define ONE_LINER(op, name, dtype, in, result) \

@@ -240,12 +240,10 @@ static tally_status check_case(one_case *c)
         memset(c->want, 0xa5, memory);
     }
 
-    tally_status status = run(c);
-    if (status) return status;
+    TL_TRY(run(c));
 
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     int ok = is_long ? equal_samples(c) : equal(c, memory);
-    tl_fp_leave(fp);
     if (ok) return TALLY_OK;
 
     return tl_fail(c->ctx, TALLY_MISMATCH,

@@ -97,6 +97,13 @@ tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)
 #define tl_unsupported(ctx, ...) tl_fail(ctx, TALLY_UNSUPPORTED, __VA_ARGS__)
 #define tl_bad_data(ctx, ...)    tl_fail(ctx, TALLY_BAD_DATA, __VA_ARGS__)
 
+/* Returns the status of a call from the function that contains it, unless it is TALLY_OK. */
+#define TL_TRY(call) \
+    do { \
+        const tally_status status_ = (call); \
+        if (status_) return status_; \
+    } while (0)
+
 /* realloc of the memory at *(void **)pointer to `bytes` bytes for `what`. */
 tally_status tl_grow(tally *ctx, void *pointer, size_t bytes, const char *what);
 

@@ -132,8 +132,7 @@ tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *s, const 
         return tl_invalid(ctx, "%s->next->next is given: operator '%.60s' takes two inputs", name,
                           op);
     snprintf(next, sizeof next, "%s->next", name);
-    const tally_status status = tl_view_same(ctx, y, next, in, name);
-    if (status) return status;
+    TL_TRY(tl_view_same(ctx, y, next, in, name));
     if (!in->offsets && y->n != in->n)
         return tl_invalid(ctx, "%s->next->n is %ld: must be %s->n = %ld", name, y->n, name, in->n);
     return TALLY_OK;
@@ -148,8 +147,8 @@ tally_dtype tl_inputs_dtype(const tally_view *in)
 tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_form *form)
 {
     *form = (tl_form){.kind = TL_FORM_PLAIN};
-    tally_status status = tl_resolve(ctx, op, tl_inputs_dtype(in), &form->op, &form->par);
-    if (!status) status = tl_form_fits(ctx, op, form->op, in, "in");
-    if (!status) tl_form_begin(form, form->op, form->par, tl_has_absent(in));
-    return status;
+    TL_TRY(tl_resolve(ctx, op, tl_inputs_dtype(in), &form->op, &form->par));
+    TL_TRY(tl_form_fits(ctx, op, form->op, in, "in"));
+    tl_form_begin(form, form->op, form->par, tl_has_absent(in));
+    return TALLY_OK;
 }

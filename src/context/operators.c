@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FORM(name, file, ...) extern const tl_scalar *const tl_scalars_##file[];
@@ -207,13 +206,11 @@ static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resol
     const size_t length = strcspn(op, ":");
     tl_user *user = tl_user_find(ctx, op, length);
     if (user) r->own = row_of(user), r->row = &r->own;
-    tally_status status =
-        user ? check_user(ctx, op, user, dtype) : find_row(ctx, op, dtype, &r->row);
-    if (status) return status;
+    TL_TRY(user ? check_user(ctx, op, user, dtype) : find_row(ctx, op, dtype, &r->row));
 
     const operator_row *const row = r->row;
     suffixes s = {.value = row->fallback};
-    status = read_suffixes(ctx, op, row, user != NULL, dtype, &s);
+    tally_status status = read_suffixes(ctx, op, row, user != NULL, dtype, &s);
     if (status) return status;
 
     if (isnan(s.value))
@@ -250,9 +247,9 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
                         tl_par *par)
 {
     resolved r;
-    const tally_status status = resolve(ctx, op, dtype, &r);
-    if (!status) *scalar = r.scalar, *par = r.par;
-    return status;
+    TL_TRY(resolve(ctx, op, dtype, &r));
+    *scalar = r.scalar, *par = r.par;
+    return TALLY_OK;
 }
 
 tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype,
@@ -260,8 +257,7 @@ tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype,
 {
     resolved r;
     if (!info) return tl_invalid(ctx, "info is NULL");
-    tally_status status = resolve(ctx, op, dtype, &r);
-    if (status) return status;
+    TL_TRY(resolve(ctx, op, dtype, &r));
 
     const tl_scalar *const s = r.scalar;
     const operator_row *const row = r.row;

@@ -307,7 +307,7 @@ int tl_parallel(int threads, int64_t chunks, void (*work)(void *data, const tl_w
                 void *data)
 {
     assert(threads >= 1 && threads <= TL_THREADS_MOST);
-    const tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     int complete;
     if (threads > chunks) threads = chunks > 1 ? (int)chunks : 1;
     if (threads == 1 || atomic_load_explicit(&forked, memory_order_relaxed)) {
@@ -318,7 +318,6 @@ int tl_parallel(int threads, int64_t chunks, void (*work)(void *data, const tl_w
         complete = run_shared(threads, chunks, work, data);
     }
 
-    tl_fp_leave(fp);
     return complete;
 }
 
@@ -337,6 +336,40 @@ void tl_for(int threads, int64_t chunks, void (*chunk)(void *data, int64_t i), v
 {
     loop l = {chunk, data};
     tl_parallel(threads, chunks, run_loop, &l);
+}
+
+typedef struct {
+    int64_t n, each, first;
+    void (*part)(void *data, int64_t a, int64_t b);
+    int64_t (*find)(const void *data, int64_t a, int64_t b);
+    void *data;
+} parts;
+
+static void run_part(void *data, int64_t i)
+{
+    parts *const p = data;
+    const int64_t a = i * p->each, b = p->n - a < p->each ? p->n : a + p->each;
+    if (p->part)
+        p->part(p->data, a, b);
+    else
+        tl_atomic_least(&p->first, p->find(p->data, a, b));
+}
+
+void tl_for_parts(int threads, int64_t n, int64_t each,
+                  void (*part)(void *data, int64_t a, int64_t b), void *data)
+{
+    assert(each > 0);
+    tl_for(threads, n / each + (n % each > 0), run_part,
+           &(parts){.n = n, .each = each, .part = part, .data = data});
+}
+
+int64_t tl_find(int threads, int64_t n, int64_t each,
+                int64_t (*find)(const void *data, int64_t a, int64_t b), const void *data)
+{
+    assert(each > 0);
+    parts all = {n, each, n, NULL, find, (void *)(uintptr_t)data};
+    tl_for(threads, n / each + (n % each > 0), run_part, &all);
+    return all.first;
 }
 
 void tl_pool_open(void)

@@ -51,6 +51,15 @@ int tl_parallel(int threads, int64_t chunks, void (*work)(void *data, const tl_w
 /* The same for chunks that need no memory of their thread. */
 void tl_for(int threads, int64_t chunks, void (*chunk)(void *data, int64_t i), void *data);
 
+/* The same for items 0 .. n - 1; a chunk is `each` items, a .. b - 1. */
+void tl_for_parts(int threads, int64_t n, int64_t each,
+                  void (*part)(void *data, int64_t a, int64_t b), void *data);
+
+/* The first of items 0 .. n - 1 that `find` looks for, or n. find: the first of a .. b - 1, or a
+ * number of at least n. */
+int64_t tl_find(int threads, int64_t n, int64_t each,
+                int64_t (*find)(const void *data, int64_t a, int64_t b), const void *data);
+
 /* Workers are created when a call needs them, and end when the last context closes. */
 void tl_pool_open(void);
 void tl_pool_close(void);

@@ -72,8 +72,7 @@ tally_status tally_define(tally *ctx, const char *name, const char *text, const 
     if (!name) return tl_invalid(ctx, "name is NULL: must be what the operator will be called");
     if (!text) return tl_invalid(ctx, "text is NULL: must be the operator's text");
 
-    tally_status status = check_name(ctx, name);
-    if (status) return status;
+    TL_TRY(check_name(ctx, name));
 
     size_t length = strnlen(text, TL_USER_TEXT + 1);
     if (length > TL_USER_TEXT)
@@ -90,8 +89,8 @@ tally_status tally_define(tally *ctx, const char *name, const char *text, const 
     u->where = strdup(where ? where : name);
     u->text = strdup(text);
     u->hash = hash(text);
-    status = u->where && u->text ? tl_facts_read(ctx, u->where, text, &u->facts)
-                                 : tl_no_memory(ctx, length, "an operator's text");
+    tally_status status = u->where && u->text ? tl_facts_read(ctx, u->where, text, &u->facts)
+                                              : tl_no_memory(ctx, length, "an operator's text");
 
     if (status) {
         release(u);
@@ -205,8 +204,7 @@ tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype 
             return TALLY_OK;
         }
 
-    tally_status status = measure(ctx, u, d, acc, &packed, &aligned);
-    if (status) return status;
+    TL_TRY(measure(ctx, u, d, acc, &packed, &aligned));
 
     tl_user_instance *i = calloc(1, sizeof *i);
     if (!i) return tl_no_memory(ctx, sizeof *i, "an operator's instance");

@@ -62,36 +62,16 @@ static int64_t unfilled_stride(const tally_view *v)
 
 enum { PART = 1 << 15 }; /* offsets that are compared together */
 
-typedef struct {
-    const int64_t *offsets;
-    int64_t rows, first; /* the first descent so far */
-} descent;
-
-static void compare_part(void *data, int64_t p)
+/* The first offset that is above the next one. */
+static int64_t find_descent(const void *offsets, int64_t a, int64_t b)
 {
-    descent *d = data;
-    const int64_t *const o = d->offsets, a = p * PART, b = a + PART < d->rows ? a + PART : d->rows;
+    const int64_t *const o = offsets;
     int descends = 0;
 
     for (int64_t r = a; r < b; r++) descends |= o[r + 1] < o[r];
-    for (int64_t r = a; descends; r++)
-        if (o[r + 1] < o[r]) {
-            tl_atomic_least(&d->first, r);
-            return;
-        }
-}
-
-/* The first offset that is above the next one, or `rows`. */
-static int64_t first_descent(int threads, const int64_t *offsets, int64_t rows)
-{
-    assert(threads >= 1 && rows > 0);
-    const int64_t parts = (rows + PART - 1) / PART;
-    descent d = {offsets, rows, rows};
-    if (parts == 1)
-        compare_part(&d, 0);
-    else
-        tl_for(parts > 4 ? threads : 1, parts, compare_part, &d);
-    return d.first;
+    if (!descends) return INT64_MAX;
+    while (o[a + 1] >= o[a]) a++;
+    return a;
 }
 
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t bytes)
@@ -121,10 +101,13 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
             return tl_invalid(ctx, "%s->offsets[0] is %ld: must be at least 0", name,
                               v->offsets[0]);
 
-        const int64_t r = first_descent(ctx ? ctx->device->threads : 1, v->offsets, v->rows);
-        if (r < v->rows)
+        const int64_t *const o = v->offsets, rows = v->rows;
+        const int threads = ctx && rows > 4 * PART ? ctx->device->threads : 1;
+        const int64_t r =
+            rows <= PART ? find_descent(o, 0, rows) : tl_find(threads, rows, PART, find_descent, o);
+        if (r < rows)
             return tl_invalid(ctx, "%s->offsets[%ld] is %ld, below offsets[%ld] = %ld: must ascend",
-                              name, (r + 1), v->offsets[r + 1], r, v->offsets[r]);
+                              name, (r + 1), o[r + 1], r, o[r]);
     }
 
     if (!tl_view_extent(v, bytes, &low, &high))

@@ -57,8 +57,7 @@ static tally_status set_threads(tally *ctx, cpu *d, const char *value, const cha
 {
     int64_t n;
     if (tally_parse_value(TALLY_I64, value, strlen(value), &n) || n < 1 || n > THREADS_MOST)
-        return tl_fail(ctx, TALLY_INVALID, "%s is '%.40s': must be 1..%d", what, value,
-                       THREADS_MOST);
+        return tl_invalid(ctx, "%s is '%.40s': must be 1..%d", what, value, THREADS_MOST);
     d->base.threads = (int)n;
     return TALLY_OK;
 }
@@ -86,7 +85,7 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
     while (!status && *options) {
         size_t length = strcspn(options, ",");
         if (length >= sizeof item)
-            return tl_fail(ctx, TALLY_INVALID, "device option '%.60s...' is too long", options);
+            return tl_invalid(ctx, "device option '%.60s...' is too long", options);
         memcpy(item, options, length);
         item[length] = 0;
         options += length + (options[length] == ',');
@@ -99,9 +98,9 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
             /* api.c handles it, for every kind of device */
             continue;
         else
-            status = tl_fail(
-                ctx, TALLY_INVALID,
-                "device option is '%s': must be threads=N, isa=NAME, probe=on or probe=off", item);
+            status = tl_invalid(
+                ctx, "device option is '%s': must be threads=N, isa=NAME, probe=on or probe=off",
+                item);
     }
 
     return status;
@@ -138,10 +137,10 @@ static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op,
     int isa = ((cpu *)device)->isa;
     (void)use; /* the device is the processors */
     if (op->user) {
-        tally_status status = tl_user_compile(ctx, op, isa);
+        TL_TRY(tl_user_compile(ctx, op, isa));
         const tl_kernel *k = op->user->kernel;
-        if (!status) *plan = tl_plan_begin(op, par, isa), plan->core = plan->lower = plan->fold = k;
-        return status;
+        *plan = tl_plan_begin(op, par, isa), plan->core = plan->lower = plan->fold = k;
+        return TALLY_OK;
     }
     tl_plan_kernels(plan, op, par, isa);
 

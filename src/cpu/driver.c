@@ -142,17 +142,16 @@ static __attribute__((noinline)) tally_status run_part(worker *w, const parts *a
                                    "a dense part of a sequence");
     if (copies_x) tl_copy_strided(dense, 1, x, s->x_stride, to - from, in), p.x = dense;
     if (copies_y) p.y = dense + x_bytes;
-    const tally_status status = w->pass->shape->part(&w->t, &p);
-    if (!status && copies_y) tl_copy_strided(y, s->y_stride, p.y, 1, end - c, out);
-    return status;
+    TL_TRY(w->pass->shape->part(&w->t, &p));
+    if (copies_y) tl_copy_strided(y, s->y_stride, p.y, 1, end - c, out);
+    return TALLY_OK;
 }
 
 static tally_status run_strided(worker *w, const tl_sequence *s)
 {
     const parts a = parts_of(w->t.run->call, s, s->n);
-    tally_status status = TALLY_OK;
-    for (int64_t k = 0; k < a.count && !status; k++) status = run_part(w, &a, k);
-    return status;
+    for (int64_t k = 0; k < a.count; k++) TL_TRY(run_part(w, &a, k));
+    return TALLY_OK;
 }
 
 static void run_sequence(void *with, int64_t r)

@@ -112,6 +112,32 @@ tl_plan tl_plan_begin(const tl_scalar *op, tl_par par, int isa)
                      .par = par};
 }
 
+/* The path of narrow.h for a plan that can take it. loops: one for each kind of element. */
+static void take_narrow(tl_plan *plan, const tl_narrow *loops)
+{
+    const tl_scalar *op = plan->op;
+    const int high = op->widen == TL_WIDEN_HIGH;
+
+    if (!op->extreme || op->elem_bytes > 2 || op->state_bytes != op->elem_bytes ||
+        op->out != op->dtype || op->lanes != 1 || plan->par.marked || plan->fold == plan->core ||
+        !(high || op->widen == TL_WIDEN_LOW))
+        return;
+
+    const int floats = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16,
+              sign = floats || op->dtype == TALLY_I8 || op->dtype == TALLY_I16;
+    const unsigned top = 1u << (8 * op->elem_bytes - 1), all = 2 * top - 1, up = sign ? top : 0;
+    plan->keys = (tl_keying){.flip = (uint16_t)(op->extreme > 0 ? up : up ^ all)};
+
+    if (floats) {
+        const int half = op->dtype == TALLY_F16;
+        plan->keys.inf = half ? 0x7c00 : 0x7f80;
+        plan->keys.missing = half ? 0x7e00 : 0x7fc0;
+        plan->keys.nan = (op->extreme > 0) == high ? 0xffff : 0;
+    }
+
+    plan->narrow = &loops[floats ? 2 : op->elem_bytes - 1];
+}
+
 void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
 {
     tally_dtype acc =
@@ -144,7 +170,7 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     plan->par.flip = flips ? (int64_t)(UINT64_C(1) << (8 * op->elem_bytes - 1)) : 0;
     plan->fold = narrow_kernel && narrow_kernel->fold && !par.marked ? narrow_kernel : plan->core;
     plan->fold_in = plan->fold == narrow_kernel ? NULL : plan->in;
-    tl_narrow_plan(plan, isas[isa].narrow);
+    take_narrow(plan, isas[isa].narrow);
 }
 
 /* Changes the plan of windows of w integers to f64, if every sum of w elements is exact there. op:

@@ -186,3 +186,26 @@ void tl_narrow_windows(const tl_lanes_job *job, const tl_lanes_from *from, const
     s.out_step = to->step;
     job->plan->narrow->column_windows(&s, job->w, rows, job->plan->keys);
 }
+
+void tl_narrow_scan_rows(const tl_plan *plan, const tally_view *in, const tally_view *out,
+                         const tally_scan_options *o, int64_t r, int64_t end)
+{
+    const int64_t bytes = plan->op->elem_bytes;
+    int64_t n, m;
+
+    if (r >= end) return;
+    const char *x = tl_view_row(in, r, bytes, &n);
+    char *y = tl_view_row(out, r, bytes, &m);
+    tl_scan s;
+    tl_scan_begin(&s, plan, o);
+    if (in->offsets) x -= in->offsets[r] * bytes, y -= in->offsets[r] * bytes;
+    const tl_dense_rows rows = {y,
+                                x,
+                                end - r,
+                                in->n,
+                                out->row_stride,
+                                in->row_stride,
+                                in->offsets ? in->offsets + r : NULL};
+    plan->narrow->scan_rows(&rows, s.seeded ? tl_key_of(plan, &s.init) : 0, s.exclusive,
+                            plan->keys);
+}

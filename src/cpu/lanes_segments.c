@@ -5,7 +5,6 @@
 #include "widen.h"
 #include "cpu/kernel/simd.h"
 #include "context/view.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { LISTED = 64 }; /* segments that are listed at a time */

@@ -6,14 +6,12 @@
 #include "gpu/kernel/constants.h"
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 tally_status tl_array_open(tl_gpu_device *d, const void *p, int64_t bytes, const char *refused,
                            tl_array *a)
 {
     if (tl_gpu_find(d, p, a)) return TALLY_OK;
-    const tally_status status = bytes ? tl_no_capture(d, refused) : TALLY_OK;
-    if (status) return status;
+    if (bytes) TL_TRY(tl_no_capture(d, refused));
     a->owned = 1;
     return tl_gpu_upload(d, p, (size_t)bytes, &a->memory);
 }
@@ -215,9 +213,7 @@ static tally_status place_results(tl_gpu_device *d, const tally_view *out, tl_re
         return TALLY_OK;
     }
 
-    tally_status status =
-        tl_no_capture(d, "the results are in host memory: give out device memory");
-    if (status) return status;
+    TL_TRY(tl_no_capture(d, "the results are in host memory: give out device memory"));
     tally_view dense = *out;
     dense.stride = 1;
     dense.row_stride = out->n;

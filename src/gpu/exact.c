@@ -95,12 +95,12 @@ static void split(const tally_view *in, int pairs, int64_t item, tally_view *x, 
 static tally_status open_two(const job *j, const tally_view *x, const tally_view *y, arrays *a)
 {
     *a = (arrays){0};
-    tally_status status = open_one(j, x, &a->x);
-    if (!status && j->pairs) status = open_one(j, y, &a->y);
-    if (!status && x->offsets)
-        status = tl_gpu_upload(j->l.d, x->offsets, (size_t)(x->rows + 1) * sizeof(int64_t),
-                               &a->x.offsets);
-    return status;
+    TL_TRY(open_one(j, x, &a->x));
+    if (j->pairs) TL_TRY(open_one(j, y, &a->y));
+    if (x->offsets)
+        TL_TRY(tl_gpu_upload(j->l.d, x->offsets, (size_t)(x->rows + 1) * sizeof(int64_t),
+                             &a->x.offsets));
+    return TALLY_OK;
 }
 
 /* Local memory of a block of `rows` short rows: kernel/exact/rows.cl. */

@@ -24,9 +24,9 @@ static tally_status set_memory(tally *ctx, tl_gpu_device *d, const char *text, s
 
     if (tally_parse_value(TALLY_I64, text, length - (unit != NULL), &n) ||
         n < MEMORY_LEAST >> shift || n > INT64_MAX >> shift)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "memory is '%.*s': must be bytes, or as in 64M, 2G, and at least %dK",
-                       length < 40 ? (int)length : 40, text, MEMORY_LEAST >> 10);
+        return tl_invalid(ctx,
+                          "memory is '%.*s': must be bytes, or as in 64M, 2G, and at least %dK",
+                          length < 40 ? (int)length : 40, text, MEMORY_LEAST >> 10);
     d->limit = (size_t)n << shift;
 
     return TALLY_OK;
@@ -44,8 +44,8 @@ static tally_status set_code_of(tally *ctx, tl_gpu_device *d, const char *what, 
             d->code = (tl_code)i;
             return TALLY_OK;
         }
-    return tl_fail(ctx, TALLY_INVALID, "%s is '%.*s': must be auto, quick or best", what,
-                   length < 40 ? (int)length : 40, text);
+    return tl_invalid(ctx, "%s is '%.*s': must be auto, quick or best", what,
+                      length < 40 ? (int)length : 40, text);
 }
 
 static tally_status set_code(tally *ctx, tl_gpu_device *d, const char *text, size_t length)
@@ -189,8 +189,7 @@ tally_status tl_gpu_owner(tl_device *base, tally *ctx, const void *p, tl_device 
 {
     tl_gpu_device *const d = tl_gpu_of(base);
     *owner = NULL;
-    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
-    if (status) return status;
+    TL_TRY(d->gpu->calls->enter(d->gpu, ctx));
     if (tl_gpu_holds(d, p)) *owner = base;
     d->gpu->calls->leave(d->gpu);
     return TALLY_OK;
@@ -221,10 +220,10 @@ tally_status tl_gpu_adopt(tl_device *base, tally *ctx, void *object, void **poin
     tl_gpu_device *d = tl_gpu_of(base);
     const tl_gpu_calls *const c = d->gpu->calls;
     if (object && !c->adopt)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "object: memory of %s has addresses, which calls take as they are", d->name);
+        return tl_unsupported(
+            ctx, "object: memory of %s has addresses, which calls take as they are", d->name);
     if (!object && !c->forget)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "pointer: memory of %s is not registered", d->name);
+        return tl_unsupported(ctx, "pointer: memory of %s is not registered", d->name);
     return object ? c->adopt(d->gpu, ctx, object, pointer) : c->forget(d->gpu, ctx, *pointer);
 }
 
@@ -235,13 +234,11 @@ static tally_status use_stream(tl_gpu_device *d, void *stream)
     const tl_gpu_calls *const c = d->gpu->calls;
     int moves = 0, shared = 0;
     if (!c->use_stream)
-        return tl_fail(d->ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's",
-                       d->name);
+        return tl_unsupported(d->ctx, "stream: %s has no streams of the caller's", d->name);
     if (stream == d->handle) return TALLY_OK;
-    tally_status status = c->enter(d->gpu, d->ctx);
-    if (status) return status;
+    TL_TRY(c->enter(d->gpu, d->ctx));
 
-    status = c->check_stream(d->gpu, d->ctx, stream, &moves, &shared);
+    tally_status status = c->check_stream(d->gpu, d->ctx, stream, &moves, &shared);
     if (!status && moves) {
         tl_gpu_drain(d);
         status = c->wait(d->gpu, d->ctx);
@@ -261,20 +258,20 @@ static tally_status use_stream(tl_gpu_device *d, void *stream)
 static tally_status use_allocator(tl_gpu_device *d, const tally_allocator *a)
 {
     if (!d->gpu->calls->run_stream)
-        return tl_fail(d->ctx, TALLY_UNSUPPORTED, "allocator: memory of %s has no addresses",
-                       d->name);
+        return tl_unsupported(d->ctx, "allocator: memory of %s has no addresses", d->name);
     if (a && (!a->allocate || !a->release))
-        return tl_fail(d->ctx, TALLY_INVALID, "allocator->%s is NULL: must be a function",
-                       a->allocate ? "release" : "allocate");
+        return tl_invalid(d->ctx, "allocator->%s is NULL: must be a function",
+                          a->allocate ? "release" : "allocate");
     tally_status status =
         tl_gpu_enter(d, d->ctx, "tally_use_allocator waits: call it before the capture");
     if (status) return status;
 
     if (d->persistent || tl_gpu_has_graphs(d)) {
-        status = tl_fail(d->ctx, TALLY_INVALID,
-                         "allocator: %s use memory of the context: call tally_use_allocator before "
-                         "they are made",
-                         d->persistent ? "streams of many sequences" : "graphs");
+        status =
+            tl_invalid(d->ctx,
+                       "allocator: %s use memory of the context: call tally_use_allocator before "
+                       "they are made",
+                       d->persistent ? "streams of many sequences" : "graphs");
     } else {
         tl_gpu_drain(d);
         tl_gpu_release_slots(d);

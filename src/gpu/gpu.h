@@ -5,7 +5,7 @@
  * done. */
 #pragma once
 
-#include "store/cache.h"
+#include "store/store.h"
 #include "context/device.h"
 
 typedef struct tl_gpu tl_gpu;         /* an opened device */

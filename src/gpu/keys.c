@@ -36,9 +36,9 @@ static tally_status begin(job *j, tl_gpu_device *d, int64_t items, int64_t least
     j->each = (items + most - 1) / most > least ? (items + most - 1) / most : least;
     j->parts = (items + j->each - 1) / j->each;
     assert(items > 0 && j->parts <= most);
-    tally_status status = tl_gpu_program(d, &no_operator, "keys", &j->l);
-    if (!status) status = tl_gpu_take(d, (size_t)j->parts * sizeof(int64_t), &j->counts);
-    return status ? status : tl_gpu_take(d, 2 * sizeof(int64_t), &j->reported);
+    TL_TRY(tl_gpu_program(d, &no_operator, "keys", &j->l));
+    TL_TRY(tl_gpu_take(d, (size_t)j->parts * sizeof(int64_t), &j->counts));
+    return tl_gpu_take(d, 2 * sizeof(int64_t), &j->reported);
 }
 
 /* Copies `count` numbers to the host, waits for all launches, and gives the memory back, also after
@@ -60,8 +60,8 @@ static tally_status end(job *j, tally_status status, int64_t *reported, int coun
 static tally_status check_numbers(tl_gpu_device *d, const int64_t *p, const char *name)
 {
     if ((uintptr_t)p % sizeof *p == 0) return TALLY_OK;
-    return tl_fail(d->ctx, TALLY_INVALID, "%s is %p: must be a multiple of %zu in device memory",
-                   name, (const void *)p, sizeof *p);
+    return tl_invalid(d->ctx, "%s is %p: must be a multiple of %zu in device memory", name,
+                      (const void *)p, sizeof *p);
 }
 
 /* ---- runs ---- */

@@ -71,8 +71,8 @@ static tally_status unload_one(tl_gpu_device *d)
     tl_built *p = d->programs, *const end = p + d->program_count;
     while (p < end && p->captured) p++;
     if (p == end)
-        return tl_fail(d->ctx, TALLY_UNSUPPORTED, "graphs have all %d programs of %s",
-                       TL_GPU_PROGRAMS, d->name);
+        return tl_unsupported(d->ctx, "graphs have all %d programs of %s", TL_GPU_PROGRAMS,
+                              d->name);
     tl_gpu_drain(d); /* its kernels may still run */
     if (p->program) d->gpu->calls->unload(d->gpu, p->program);
     memmove(p, p + 1, (size_t)(end - p - 1) * sizeof *p);
@@ -109,18 +109,16 @@ static tally_status build(tl_gpu_device *d, tl_built *wanted)
     char *text;
     size_t length;
 
-    tally_status status = tl_no_capture(
-        d, "its kernels are not loaded yet: make the same call once before the capture");
-    if (!status && d->program_count == TL_GPU_PROGRAMS) status = unload_one(d);
-    if (status) return status;
+    TL_TRY(tl_no_capture(
+        d, "its kernels are not loaded yet: make the same call once before the capture"));
+    if (d->program_count == TL_GPU_PROGRAMS) TL_TRY(unload_one(d));
 
-    status = tl_program_text(d->ctx, of, &text, &length);
-    if (status) return status;
+    TL_TRY(tl_program_text(d->ctx, of, &text, &length));
 
     double start = seconds_now();
     wanted->program = NULL;
-    status = c->build(d->gpu, d->ctx, text, length, may_be_embedded ? TL_CODE_EMBEDDED : d->code,
-                      &wanted->program);
+    tally_status status = c->build(d->gpu, d->ctx, text, length,
+                                   may_be_embedded ? TL_CODE_EMBEDDED : d->code, &wanted->program);
     if (!status && !wanted->program && is_law)
         status = c->build(d->gpu, d->ctx, text, length,
                           d->code == TL_CODE_AUTO ? TL_CODE_QUICK : d->code, &wanted->program);

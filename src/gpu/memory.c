@@ -45,9 +45,9 @@ static tally_status call_allocator(tl_gpu_device *d, size_t bytes, tl_memory *me
                        bytes);
     if (!tl_gpu_holds(d, p) || (uintptr_t)p % ALIGNMENT) {
         a->release(p, bytes, stream, a->user);
-        return tl_fail(d->ctx, TALLY_INVALID,
-                       "allocator: allocate returned %p: must be memory of %s, aligned to %d bytes",
-                       p, d->name, ALIGNMENT);
+        return tl_invalid(
+            d->ctx, "allocator: allocate returned %p: must be memory of %s, aligned to %d bytes", p,
+            d->name, ALIGNMENT);
     }
 
     *memory = (tl_memory){(uintptr_t)p, p, bytes};
@@ -67,11 +67,10 @@ static tally_status allocate(tl_gpu_device *d, size_t bytes, tl_memory *memory)
         s->kept = more;
     }
 
-    tally_status status = d->allocator.allocate
-                              ? call_allocator(d, bytes, memory)
-                              : d->gpu->calls->allocate(d->gpu, d->ctx, bytes, memory);
-    if (!status) d->held += memory->bytes, s->blocks += s->capture != 0;
-    return status;
+    TL_TRY(d->allocator.allocate ? call_allocator(d, bytes, memory)
+                                 : d->gpu->calls->allocate(d->gpu, d->ctx, bytes, memory));
+    d->held += memory->bytes, s->blocks += s->capture != 0;
+    return TALLY_OK;
 }
 
 static void release(tl_gpu_device *d, tl_memory *memory)
@@ -96,9 +95,9 @@ static tally_status join(tl_gpu_device *d, tally *ctx, const tl_slot *s)
 {
     if (s == d->slot || !s->event) return TALLY_OK;
     if (s->busy)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "stream: the context left a stream during its capture: use that stream once "
-                       "more after the capture");
+        return tl_unsupported(
+            ctx, "stream: the context left a stream during its capture: use that stream once "
+                 "more after the capture");
     return d->gpu->calls->follow(d->gpu, ctx, TL_RUN, s->event);
 }
 
@@ -153,8 +152,8 @@ static tally_status stream_slot(tl_gpu_device *d, tl_slot **to)
         status = add_slot(d, &found);
         if (!status) found->event = TL_STREAM_EVENTS + count;
     } else if (!found) {
-        status = tl_fail(d->ctx, TALLY_UNSUPPORTED,
-                         "stream: the context left %d streams during their capture", TL_SLOTS);
+        status = tl_unsupported(d->ctx, "stream: the context left %d streams during their capture",
+                                TL_SLOTS);
     } else if (d->allocator.release) { /* its memory may be bound to its stream */
         status = join(d, d->ctx, found);
         if (!status) release_slot(d, found);
@@ -205,7 +204,7 @@ static tally_status choose_slot(tl_gpu_device *d, uint64_t capture)
 
 static tally_status refuse(tl_gpu_device *d, const char *why)
 {
-    return tl_fail(d->ctx, TALLY_UNSUPPORTED, "the stream is captured into a graph: %s", why);
+    return tl_unsupported(d->ctx, "the stream is captured into a graph: %s", why);
 }
 
 tally_status tl_no_capture(tl_gpu_device *d, const char *why)
@@ -250,9 +249,9 @@ tally_status tl_gpu_leave_stream(tl_gpu_device *d)
     tl_slot *s = d->own.next;
     while (s && (s->uses || !s->busy || s->stream != d->handle)) s = s->next;
     if (!s || (c->capture && (c->capture(d->gpu, NULL, &capture) || capture))) return TALLY_OK;
-    tally_status status = tl_mark(d, TL_RUN, s->event);
-    if (!status) s->busy = 0;
-    return status;
+    TL_TRY(tl_mark(d, TL_RUN, s->event));
+    s->busy = 0;
+    return TALLY_OK;
 }
 
 tally_status tl_gpu_wait(tl_gpu_device *d, tally_status status)
@@ -358,8 +357,7 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
 tally_status tl_gpu_take_fixed(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
     assert(tl_is_captured(d));
-    tally_status status = allocate(d, bytes ? bytes : 1, memory);
-    if (status) return status;
+    TL_TRY(allocate(d, bytes ? bytes : 1, memory));
     d->slot->kept[d->slot->kept_count++] = *memory;
     memory->bytes = 0;
     return TALLY_OK;
@@ -375,9 +373,9 @@ tally_status tl_gpu_beside(tl_gpu_device *d, tally_status status)
 static tally_status take_clear(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
     const int captured = tl_is_captured(d);
-    tally_status status = (captured ? tl_gpu_take_fixed : tl_gpu_take)(d, bytes, memory);
-    if (status) return status;
-    status = d->gpu->calls->clear(d->gpu, d->ctx, captured ? TL_IN : TL_RUN, memory, bytes);
+    TL_TRY((captured ? tl_gpu_take_fixed : tl_gpu_take)(d, bytes, memory));
+    tally_status status =
+        d->gpu->calls->clear(d->gpu, d->ctx, captured ? TL_IN : TL_RUN, memory, bytes);
     if (captured) status = tl_gpu_beside(d, status);
     if (status) tl_gpu_give(d, memory);
     return status;
@@ -454,12 +452,11 @@ void tl_gpu_end_persistent(tl_gpu_device *d, tl_persistent *block)
 
 tally_status tl_gpu_come_back(tl_gpu_device *d, tl_persistent *block)
 {
-    tally_status status = join(d, d->ctx, block->slot);
-    if (status) return status;
+    TL_TRY(join(d, d->ctx, block->slot));
     block->slot = d->slot;
     if (!block->away) return TALLY_OK;
     assert(!block->memory.bytes);
-    status = tl_gpu_take(d, block->bytes, &block->memory);
+    tally_status status = tl_gpu_take(d, block->bytes, &block->memory);
     if (!status) status = tl_write(d->gpu, d->ctx, &block->memory, 0, block->away, block->bytes);
     if (!status) status = d->gpu->calls->wait(d->gpu, d->ctx);
     if (status) {

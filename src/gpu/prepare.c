@@ -107,8 +107,7 @@ static tally_status launch(tl_gpu_device *d, const tl_call *c, const layout *of,
     const int rows = of->inner < of->total && (x->outer != of->inner * x->inner ||
                                                (other && y->outer != of->inner * y->inner));
     /* one program for all calls */
-    tally_status status = tl_gpu_program(d, p->count_plan.op, "prepare", &l);
-    if (status) return status;
+    TL_TRY(tl_gpu_program(d, p->count_plan.op, "prepare", &l));
 
     return TL_GO(
         &l, prepare, (of->total + PREPARE_THREADS - 1) / PREPARE_THREADS,
@@ -213,16 +212,14 @@ tally_status tl_in_place_open(tl_gpu_device *d, const tl_form *form, const tally
     *p = (tl_in_place){.fill = (int64_t)form->fill,
                        .bits = in->valid || (in->next && in->next->valid)};
     *b = (tl_batch){0};
-    tally_status status =
-        tl_gpu_plan(&d->base, d->ctx, form->op, form->par, TL_FOR_DEVICE, &p->plan);
-    if (!status) status = tl_gpu_variant(d, form->op, form->par.marked, &op);
-    if (!status) status = tl_batch_open(d, &p->plan, in, b);
-    if (status) return status;
+    TL_TRY(tl_gpu_plan(&d->base, d->ctx, form->op, form->par, TL_FOR_DEVICE, &p->plan));
+    TL_TRY(tl_gpu_variant(d, form->op, form->par.marked, &op));
+    TL_TRY(tl_batch_open(d, &p->plan, in, b));
 
     p->plan.op = op;
     b->plan = &p->plan;
     b->in_place = p;
-    status = open_bits(d, in, &p->x);
+    tally_status status = open_bits(d, in, &p->x);
     p->y = p->x;
     p->y.data = b->x;
     p->y.data.owned = p->y.bits.owned = 0;

@@ -267,8 +267,7 @@ static tally_status end(tally *ctx, tl_buffer *b, const tl_text *t, char **text,
     if (b->failed) {
         free(b->text);
         if (*b->missing)
-            return tl_fail(ctx, TALLY_UNSUPPORTED, "%s %s: no text %s", t->op->file, what,
-                           b->missing);
+            return tl_unsupported(ctx, "%s %s: no text %s", t->op->file, what, b->missing);
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", t->op->file,
                        what);
     }

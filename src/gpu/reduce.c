@@ -79,8 +79,7 @@ static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const t
 {
     tl_gpu_device *d = l->d;
     assert(b->rows == 1 && p->tiles < TILES_MOST);
-    tally_status status = tl_status_reserve(d, p->words);
-    if (status) return status;
+    TL_TRY(tl_status_reserve(d, p->words));
     return TL_GO_AS(l, reduce_single, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
                     .batch = *b->long_sequences, .results = r->arguments,
                     .status_table = d->slot->status_table.memory.handle, .more = p->more);

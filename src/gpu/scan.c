@@ -3,7 +3,6 @@
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include <assert.h>
-#include <stdlib.h>
 
 /* ---- scans in one launch ---- */
 
@@ -108,8 +107,7 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
     const int64_t jobs = p.tiles * b->rows, most = (int64_t)tile.blocks * d->gpu->processors;
 
     assert(p.tiles > 0 && p.tiles < TILES_END && p.levels < STATUS_LEVELS);
-    tally_status status = tl_status_reserve(d, p.words);
-    if (status) return status;
+    TL_TRY(tl_status_reserve(d, p.words));
 
     assert((size_t)p.words * STATUS_WORD < d->slot->status_table.bytes);
     if (wave) p.levels = p.log - tile.log;
@@ -166,8 +164,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     const int64_t groups = jobs < most ? jobs : most;
 
     assert(p.levels < COLUMN_LEVELS && p.tiles > 0 && groups > 0);
-    tally_status status = tl_status_reserve(d, p.words);
-    if (status) return status;
+    TL_TRY(tl_status_reserve(d, p.words));
     return TL_GO(l, scan_down, groups * TILE_WARPS,
                  .tiled = tiled_arguments(d, b, r, &p, jobs, from), .log = b->columns_log,
                  .local_bytes = down_local_bytes(b));

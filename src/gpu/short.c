@@ -66,11 +66,10 @@ tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl
     const segmented_launch f =
         launch_of(l, b, r, SEGMENTED_BYTES(op->elem_bytes, b->state_bytes, b->listed));
     tl_launch short_ones;
-    const tally_status status = tl_program_of(l, b, &short_ones);
+    TL_TRY(tl_program_of(l, b, &short_ones));
 
-    return status ? status
-                  : TL_GO(&short_ones, reduce_short, f.jobs, .segmented = f.arguments,
-                          .local_bytes = f.capacity);
+    return TL_GO(&short_ones, reduce_short, f.jobs, .segmented = f.arguments,
+                 .local_bytes = f.capacity);
 }
 
 /* OVERWRITES of segmented_scan.cl: true if a result can overwrite its element, because both have
@@ -89,11 +88,10 @@ tally_status tl_segmented_scan(const tl_launch *l, const tl_batch *b, const tl_r
                                                b->listed, overwrites(op));
     const segmented_launch f = launch_of(l, b, r, bytes);
     tl_launch short_ones;
-    const tally_status status = tl_program_of(l, b, &short_ones);
+    TL_TRY(tl_program_of(l, b, &short_ones));
 
-    return status ? status
-                  : TL_GO(&short_ones, scan_short, f.jobs, .segmented = f.arguments,
-                          .seeding = *from, .local_bytes = f.capacity);
+    return TL_GO(&short_ones, scan_short, f.jobs, .segmented = f.arguments, .seeding = *from,
+                 .local_bytes = f.capacity);
 }
 
 /* ---- some chunks ---- */

@@ -6,7 +6,7 @@
  *   TALLY_KERNELS=dir    reads a file from there if it exists (dir is laid out like src/) */
 #include "kernels.h"
 #include "gpu/kernel/constants.h"
-#include "store/cache.h"
+#include "store/store.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,10 +63,11 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
     for (int i = 0; i < count; i++)
         if (!strcmp(names + (size_t)i * step, name)) return i;
     if (strlen(name) >= TL_KERNEL_NAME || count == TL_KERNELS_MOST) {
-        tl_fail(ctx, TALLY_UNSUPPORTED,
-                "kernel %.100s: a program's kernels are at most %d, with names of at most %d "
-                "characters",
-                name, TL_KERNELS_MOST, TL_KERNEL_NAME - 1);
+        tl_unsupported(
+            ctx,
+            "kernel %.100s: a program's kernels are at most %d, with names of at most %d "
+            "characters",
+            name, TL_KERNELS_MOST, TL_KERNEL_NAME - 1);
         return -1;
     }
     memcpy(names + (size_t)count * step, name, strlen(name) + 1);
@@ -214,7 +215,7 @@ void tl_add_file(tl_buffer *b, const char *name)
     const char *folder = getenv("TALLY_KERNELS");
     tl_addf(b, "\n#line 1 \"src/%s\"\n", name);
     if (folder && *folder && add_from_folder(b, folder, name)) return;
-    for (const tl_source *t = tl_sources; t->name; t++)
+    for (const tl_source_text *t = tl_sources; t->name; t++)
         if (!strcmp(t->name, name)) {
             add_text(b, name, t->text);
             return;

@@ -156,10 +156,8 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
                                  list_columns(c, names, 0, list));
         }
     }
-
-    tally_status status = TALLY_OK;
-    for (; !status && lo <= hi; lo++) status = add(c, lo - 1, part);
-    return status;
+    for (; lo <= hi; lo++) TL_TRY(add(c, lo - 1, part));
+    return TALLY_OK;
 }
 
 /* A list of columns, such as "price", "2", "price,qty" or "2-5,9". A name in quotes may contain

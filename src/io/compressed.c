@@ -3,7 +3,7 @@
  * decompresses into a pipe ahead of the reader, which reads the pipe as any other. */
 #define _GNU_SOURCE
 #include "io.h"
-#include "store/note.h"
+#include "store/store.h"
 #include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>

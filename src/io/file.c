@@ -134,7 +134,6 @@ static tally_status has_no(const tally_file *f, const char *option, const char *
 static tally_status start(tally_file *f, const tally_file_options *o)
 {
     tl_file_format format;
-    tally_status s;
 
     const tally_dtype dtype = o->dtype ? o->dtype : o->assume;
     if (dtype && !tally_dtype_size(dtype))
@@ -145,16 +144,16 @@ static tally_status start(tally_file *f, const tally_file_options *o)
         return tl_invalid(
             f->ctx, "options.by_time is set and options.by is NULL: which column has the times?");
 
-    if ((s = open_input(f))) return s;
+    TL_TRY(open_input(f));
     const int raw = o->format && strcmp(o->format, "auto")
                         ? !strcmp(o->format, "raw")
                         : tl_format_of(f->name, name_end(f)) == TL_RAW;
     /* the first bytes of raw elements may be anything */
     const char *const dot = strrchr(f->name, '.');
     const int named = dot && (!strcmp(dot, ".gz") || !strcmp(dot, ".zst"));
-    if ((!raw || named) && (s = tl_compressed_open(f))) return s;
-    if ((s = choose(f, o, &format))) return s;
-    if (format != TL_RAW && (s = tl_refuse_foreign(f, tl_is_text(format)))) return s;
+    if (!raw || named) TL_TRY(tl_compressed_open(f));
+    TL_TRY(choose(f, o, &format));
+    if (format != TL_RAW) TL_TRY(tl_refuse_foreign(f, tl_is_text(format)));
     f->info.format = tl_format_names[format];
     const int netcdf = format == TL_NETCDF, text = tl_is_text(format);
     if (o->variable && !netcdf) return has_no(f, "variable", o->variable, "no variables");
@@ -177,8 +176,8 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     if (format == TL_RAW) {
         if (!dtype) return tl_invalid_on(f, "raw elements need a dtype: --dtype f64");
         f->info.dtype = dtype;
-    } else if ((s = tl_npy_header(f, o->dtype))) {
-        return s;
+    } else {
+        TL_TRY(tl_npy_header(f, o->dtype));
     }
     return tl_binary_start(f);
 }
@@ -237,8 +236,8 @@ tally_status tally_file_open(tally *ctx, const char *path, const tally_file_opti
                              tally_file **file)
 {
     static const tally_file_options none = {0};
-    tally_status s = tl_file_new(ctx, path, "standard input", file);
-    return s ? s : tl_file_opened(file, start(*file, options ? options : &none));
+    TL_TRY(tl_file_new(ctx, path, "standard input", file));
+    return tl_file_opened(file, start(*file, options ? options : &none));
 }
 
 void tally_file_get_info(const tally_file *file, tally_file_info *info)
@@ -260,10 +259,9 @@ static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes
     if (max < 0) return tl_invalid(file->ctx, "max is %ld: must be at least 0", max);
     if (max == 0) return TALLY_OK;
     if (!buffer) return tl_invalid(file->ctx, "buffer is NULL");
-    tally_status s = tl_check_host(file, buffer, "buffer");
-    if (!s) s = tl_check_host(file, codes, "codes");
-    if (!s) s = tl_check_host(file, times, "times");
-    if (s) return s;
+    TL_TRY(tl_check_host(file, buffer, "buffer"));
+    TL_TRY(tl_check_host(file, codes, "codes"));
+    TL_TRY(tl_check_host(file, times, "times"));
     return file->text     ? tl_text_read(file, buffer, codes, times, max, got)
            : file->netcdf ? tl_netcdf_read(file, buffer, max, got)
                           : tl_binary_read(file, buffer, max, got);
@@ -304,10 +302,10 @@ tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *code
     if (file && codes && !file->info.key_columns)
         return tl_invalid_on(file,
                              "codes must be NULL: options.by has no key column beside the times");
-    const tally_status s = read_lines(file, buffer, codes, times, max, got);
-    if (!s) *dtype = tl_text_times(file);
+    TL_TRY(read_lines(file, buffer, codes, times, max, got));
+    *dtype = tl_text_times(file);
 
-    return s;
+    return TALLY_OK;
 }
 
 tally_status tally_file_read_box(tally_file *file, const int64_t *start, const int64_t *count,
@@ -320,6 +318,6 @@ tally_status tally_file_read_box(tally_file *file, const int64_t *start, const i
                           : !count ? "count"
                                    : "buffer");
     if (!file->netcdf) return tl_unsupported_on(file, "only netcdf files are read in boxes");
-    const tally_status s = tl_check_host(file, buffer, "buffer");
-    return s ? s : tl_netcdf_read_box(file, start, count, buffer);
+    TL_TRY(tl_check_host(file, buffer, "buffer"));
+    return tl_netcdf_read_box(file, start, count, buffer);
 }

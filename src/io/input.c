@@ -33,17 +33,15 @@ static int64_t pread_full(int fd, void *buffer, size_t n, int64_t at)
 typedef struct {
     int fd;
     char *buffer;
-    int64_t n, each, at;
+    int64_t at;
     int64_t got; /* bytes */
     int error;   /* an errno */
 } read_work;
 
-static void read_part(void *data, int64_t i)
+static void read_part(void *data, int64_t from, int64_t end)
 {
     read_work *w = data;
-    const int64_t from = w->each * i < w->n ? w->each * i : w->n,
-                  n = w->n - from < w->each ? w->n - from : w->each;
-    const int64_t r = pread_full(w->fd, w->buffer + from, (size_t)n, w->at + from);
+    const int64_t r = pread_full(w->fd, w->buffer + from, (size_t)(end - from), w->at + from);
     if (r < 0)
         __atomic_store_n(&w->error, errno, __ATOMIC_RELAXED);
     else
@@ -53,8 +51,8 @@ static void read_part(void *data, int64_t i)
 int64_t tl_pread_shared(const tally_file *f, void *buffer, int64_t n, int threads, int parts)
 {
     assert(n >= 0 && parts >= 1);
-    read_work all = {f->fd, buffer, n, (n + parts - 1) / parts, f->pos, 0, 0};
-    tl_for(threads, parts, read_part, &all);
+    read_work all = {f->fd, buffer, f->pos, 0, 0};
+    tl_for_parts(threads, n, (n + parts - 1) / parts + !n, read_part, &all);
     errno = all.error;
     return all.error ? -1 : all.got;
 }
@@ -123,9 +121,7 @@ tally_status tl_input_peek(tally_file *f, size_t want)
 {
     assert(f->peek_at <= f->peek_n && f->peek_n <= f->peek_capacity);
     if (want > f->peek_capacity) {
-        const tally_status s =
-            tl_grow(f->ctx, &f->peek, want + TL_PAD, "the beginning of the file");
-        if (s) return s;
+        TL_TRY(tl_grow(f->ctx, &f->peek, want + TL_PAD, "the beginning of the file"));
         f->peek_capacity = want;
     }
 
@@ -154,8 +150,7 @@ tally_status tl_input_begins(tally_file *f, const char *bytes, size_t n, int *ye
         *yes = k == n && memcmp(f->peek, bytes, n) == 0;
         if (k == n || f->peek_end || k == before || (k && memcmp(f->peek, bytes, k) != 0))
             return TALLY_OK;
-        const tally_status s = tl_input_peek(f, n); /* a pipe may deliver the bytes one by one */
-        if (s) return s;
+        TL_TRY(tl_input_peek(f, n)); /* a pipe may deliver the bytes one by one */
     }
 }
 

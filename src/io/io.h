@@ -4,7 +4,6 @@
 
 #include "context/context.h"
 #include "dtype/number.h"
-#include <sys/types.h>
 
 enum { TL_PAD = 64 }; /* readable bytes after a block of text, for the fast path's loads */
 

@@ -175,8 +175,7 @@ static tally_status dict(tally_file *f, const char *text, size_t length, tally_d
             f->info.fortran = word(&c, "True");
             if (!f->info.fortran && !word(&c, "False")) goto bad;
         } else {
-            const tally_status s = shape(f, &c);
-            if (s) return s;
+            TL_TRY(shape(f, &c));
         }
 
         if (!take(&c, ',')) {

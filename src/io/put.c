@@ -7,7 +7,7 @@
  *
  *    O_TMPFILE       the new file has no name until it is complete: if the process dies, the
  *                    file is gone
- *    else            .tally-<random>.tmp, in the list of store/cleanup.h until it is renamed
+ *    else            .tally-<random>.tmp, in the list of store/store.h until it is renamed
  *                    or removed */
 #define _GNU_SOURCE
 #include "context/threads.h"
@@ -106,16 +106,15 @@ static char *format_values(const tally_file *f, char *out, const unsigned char *
 typedef struct {
     const tally_file *f;
     const unsigned char *data;
-    int64_t n, each; /* values; values of a part */
-    size_t *ends;    /* length of the text of each part */
+    int64_t each; /* values of a part */
+    size_t *ends; /* length of the text of each part */
 } format_work;
 
-static void format_part(void *data, int64_t i)
+static void format_part(void *data, int64_t from, int64_t to)
 {
     const format_work *a = data;
     const tl_writer *const w = a->f->writer;
-    const int64_t from = a->each * i < a->n ? a->each * i : a->n,
-                  to = from + a->each < a->n ? from + a->each : a->n;
+    const int64_t i = from / a->each;
     char *const out = w->text + (size_t)i * TL_WRITE_BATCH * TL_VALUE_CHARS;
     const unsigned char *const p = a->data + (size_t)from * tally_dtype_size(a->f->info.dtype);
     a->ends[i] = (size_t)(format_values(a->f, out, p, to - from, w->written + from) - out);
@@ -145,9 +144,9 @@ tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
             w->used =
                 (size_t)(format_values(f, w->text + w->used, data, now, w->written) - w->text);
         } else {
-            format_work all = {f, data, now, (now + parts - 1) / parts, ends};
-            tl_for(parts, parts, format_part, &all);
-            for (int i = 0; i < parts && !s; i++)
+            format_work all = {f, data, (now + parts - 1) / parts, ends};
+            tl_for_parts(parts, now, all.each, format_part, &all);
+            for (int i = 0; i < (now + all.each - 1) / all.each && !s; i++)
                 s = tl_write_put(f, w->text + (size_t)i * part, ends[i]);
         }
         data += (size_t)now * tally_dtype_size(f->info.dtype);

@@ -68,9 +68,7 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
     for (;;) {
         if (r->n == capacity) {
             capacity = capacity ? 2 * capacity : 64;
-            const tally_status s =
-                tl_grow(f->ctx, &r->f, (size_t)capacity * sizeof *r->f, "the columns");
-            if (s) return s;
+            TL_TRY(tl_grow(f->ctx, &r->f, (size_t)capacity * sizeof *r->f, "the columns"));
         }
 
         tl_field_text *const x = &r->f[r->n++];
@@ -149,10 +147,9 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
                                        tl_record *r, int *n)
 {
     const tl_layout plain = {.comment = l->comment};
-    tally_status s = TALLY_OK;
 
     if (l->quotes && !l->delimiter) {
-        if ((s = read_records(f, &plain, 2, r, n))) return s;
+        TL_TRY(read_records(f, &plain, 2, r, n));
         l->delimiter = *n && r->whole ? named_delimiter(r->line, r->next - 1) : 0;
         if (l->delimiter)
             f->first = (size_t)(r->next - f->peek);
@@ -162,12 +159,12 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
     }
 
     for (int want = 2;; want *= 2) {
-        s = read_records(f, l, want, r, n);
-        if (s || *n < want || want == RECORDS_MOST) return s;
+        TL_TRY(read_records(f, l, want, r, n));
+        if (*n < want || want == RECORDS_MOST) return TALLY_OK;
         const tl_lines t = {r, *n, l, f->info.dtype};
         if ((o->header || tl_header_guess(&t, NULL) != TL_HEADER_UNCERTAIN) &&
             (o->column || tl_columns_known(&t)))
-            return s;
+            return TALLY_OK;
     }
 }
 
@@ -176,8 +173,7 @@ static tally_status skip_lines(tally_file *f, int64_t n)
 {
     if (n < 0) return tl_invalid(f->ctx, "skip_lines is %ld: must be at least 0", n);
     for (size_t want = FIRST; n;) {
-        const tally_status s = tl_input_peek(f, want);
-        if (s) return s;
+        TL_TRY(tl_input_peek(f, want));
         tl_unify_lines(f->peek, f->peek_n, f->peek_end);
         const char *p = f->peek, *const end = p + f->peek_n;
         int64_t lines = 0;
@@ -254,9 +250,8 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
                                            : '#',
                      .thousands = o->thousands,
                      .decimal = o->decimal};
-    tally_status s = check_characters(f, o, csv);
-    if (!s) s = skip_lines(f, o->skip_lines);
-    if (s) return s;
+    TL_TRY(check_characters(f, o, csv));
+    TL_TRY(skip_lines(f, o->skip_lines));
     const char d = o->delimiter;
     if (d && strchr("\n\r\"#.-+0123456789", d))
         return tl_invalid(f->ctx, "delimiter '%c' (byte %d) cannot separate numbers",
@@ -265,9 +260,9 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     if (d == ' ' && !csv) l->delimiter = 0; /* 0 means white space, which includes it */
     tl_record r[RECORDS_MOST] = {{0}};
     int n = 0, header = o->header > 0, has_mark; /* a byte order mark, which text_of skips */
-    s = columns  ? read_first_records(f, o, l, r, &n)
-        : header ? read_records(f, l, 1, r, &n)
-                 : tl_input_begins(f, "\xef\xbb\xbf", 3, &has_mark);
+    tally_status s = columns  ? read_first_records(f, o, l, r, &n)
+                     : header ? read_records(f, l, 1, r, &n)
+                              : tl_input_begins(f, "\xef\xbb\xbf", 3, &has_mark);
     l->skip = text_of(f) - f->peek;
     if (!s && columns) s = tl_choose_columns(f, o, r, n, l, &header);
     if (!s && columns && !o->column) s = check_words(f, l, header, r, &n);

@@ -18,7 +18,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -129,8 +128,7 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     if (!t) return tl_no_memory(f->ctx, sizeof *t, "a text reader");
     f->end = text_end;
     tl_layout *const l = &t->layout;
-    tally_status s = tl_sniff_layout(f, o, csv, l);
-    if (s) return s;
+    TL_TRY(tl_sniff_layout(f, o, csv, l));
     int threads = tl_io_threads(f->ctx);
     if (threads < 1) threads = 1;
     t->threads = threads;
@@ -139,7 +137,7 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     t->skip_bad = o->skip_bad;
     if (l->keys && !(f->keys = tl_keys_open(l->keys)))
         return tl_no_memory(f->ctx, (size_t)l->keys * 64, "the groups");
-    if (l->times && (s = tl_order_reserve(f, &t->order, 1))) return s;
+    if (l->times) TL_TRY(tl_order_reserve(f, &t->order, 1));
     t->a_value = l->columns > 1 ? 1 : 2;
     t->header_guessed = o->header == 0 && !l->header;
     t->chunks = calloc((size_t)t->most, sizeof *t->chunks);
@@ -149,7 +147,7 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     if (f->regular && f->size - f->pos < (int64_t)capacity)
         /* one byte more, so that the end shows as a short read */
         capacity = (size_t)(f->size - f->pos) + 1;
-    if ((s = reserve(f, capacity))) return s;
+    TL_TRY(reserve(f, capacity));
     f->info.ndim = l->table ? 2 : 1;
     f->info.shape[0] = f->info.elements = -1;
     if (l->table) f->info.shape[1] = l->columns;
@@ -335,8 +333,7 @@ static tally_status in_order(tally_file *f, int i)
     tl_text *const t = f->text;
     tl_chunk *const c = &t->chunks[i];
     const int64_t rows = c->count / t->layout.columns;
-    const tally_status s = tl_order_reserve(f, &t->order, f->keys ? tally_file_groups(f) : 1);
-    if (s) return s;
+    TL_TRY(tl_order_reserve(f, &t->order, f->keys ? tally_file_groups(f) : 1));
     tl_tick with;
     int why;
     const int64_t row = tl_order_check(&t->order, c, rows, &with, &why);
@@ -407,9 +404,7 @@ static tally_status block(tally_file *f)
                 return TALLY_OK;
             }
 
-            const tally_status s =
-                reserve(f, t->capacity < TL_LONGEST / 2 ? 2 * t->capacity : TL_LONGEST);
-            if (s) return s;
+            TL_TRY(reserve(f, t->capacity < TL_LONGEST / 2 ? 2 * t->capacity : TL_LONGEST));
         }
 
         if (fill(f) != 0) return tl_input_failed(f);
@@ -486,8 +481,7 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_lin
         /* the values before the bad cell come first */
         if (t->bad.why) return n ? TALLY_OK : tl_bad_cell(f, &t->bad, &t->layout);
         if (t->eof && t->end == t->n) return TALLY_OK;
-        const tally_status s = block(f);
-        if (s) return s;
+        TL_TRY(block(f));
     }
 }
 

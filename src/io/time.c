@@ -283,10 +283,10 @@ tally_status tl_order_reserve(tally_file *f, tl_order *o, int64_t groups)
     assert(groups >= 0);
     if (groups <= o->capacity) return TALLY_OK;
     const int64_t capacity = groups > 2 * o->capacity ? groups : 2 * o->capacity;
-    const tally_status s = tl_grow(f->ctx, &o->last, (size_t)capacity * sizeof *o->last,
-                                   "the last times of the groups");
-    if (!s) o->capacity = capacity;
-    return s;
+    TL_TRY(tl_grow(f->ctx, &o->last, (size_t)capacity * sizeof *o->last,
+                   "the last times of the groups"));
+    o->capacity = capacity;
+    return TALLY_OK;
 }
 
 static const tl_tick end_of_i64 = ((tl_tick)INT64_MAX + 1) * TALLY_KEY_PART;

@@ -92,7 +92,6 @@ static tally_status choose(tally_file *f, const char *format)
 static tally_status start(tally_file *f, const char *format, int ndim, const int64_t *shape)
 {
     tl_writer *const w = f->writer;
-    tally_status s;
 
     if (!tally_dtype_size(f->info.dtype))
         return tl_invalid(f->ctx, "dtype %d is no dtype", (int)f->info.dtype);
@@ -115,7 +114,8 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     if (overflow) return tl_invalid(f->ctx, "shape has more elements than 64-bit sizes can count");
     w->columns = ndim > 1 && shape[ndim - 1] > 0 ? shape[ndim - 1] : 1;
     f->info.elements = w->limit;
-    if ((s = choose(f, format)) || (s = open_output(f))) return s;
+    TL_TRY(choose(f, format));
+    TL_TRY(open_output(f));
     if (w->form == TL_NPY && !w->place.target && w->limit < 0)
         return tl_unsupported_on(f, "npy needs its shape first, and only a file can be completed "
                                     "later: write text, raw, or to a file");
@@ -141,8 +141,7 @@ static void writer_end(tally_file *f)
 tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype,
                                int ndim, const int64_t *shape, int hex, tally_file **file)
 {
-    tally_status s = tl_file_new(ctx, path, "standard output", file);
-    if (s) return s;
+    TL_TRY(tl_file_new(ctx, path, "standard output", file));
     tally_file *const f = *file;
     f->info.dtype = dtype;
     f->writer = calloc(1, sizeof *f->writer);
@@ -158,8 +157,7 @@ static tally_status collect(tally_file *f, const void *data, size_t bytes)
     tl_writer *const w = f->writer;
     const int many = bytes >= w->capacity / 4;
     if (many || bytes > w->capacity - w->used) {
-        const tally_status s = tl_write_flush(f);
-        if (s) return s;
+        TL_TRY(tl_write_flush(f));
     }
     if (many) return tl_write_put(f, data, bytes);
     memcpy(w->text + w->used, data, bytes);
@@ -170,22 +168,20 @@ static tally_status collect(tally_file *f, const void *data, size_t bytes)
 
 tally_status tally_file_head(tally_file *file, const char *line)
 {
-    tally_status s = tl_check_open(file);
-    if (s) return s;
+    TL_TRY(tl_check_open(file));
     tl_writer *const w = file->writer;
     if (!line) return tl_invalid(file->ctx, "line is NULL");
     if (w->written) return tl_invalid_on(file, "the first line comes before elements");
     if (w->form == TL_NETCDF) return tl_netcdf_name(file, w->netcdf, line);
     if (!tl_is_text(w->form)) return tl_unsupported_on(file, "%s has no lines", file->info.format);
-    s = collect(file, line, strlen(line));
-    return s ? s : collect(file, "\n", 1);
+    TL_TRY(collect(file, line, strlen(line)));
+    return collect(file, "\n", 1);
 }
 
 tally_status tally_file_write_box(tally_file *file, int variable, const int64_t *start,
                                   const int64_t *count, const void *data)
 {
-    tally_status s = tl_check_open(file);
-    if (s) return s;
+    TL_TRY(tl_check_open(file));
     tl_writer *const w = file->writer;
     if (!w->netcdf) return tl_unsupported_on(file, "only netcdf is written in boxes");
     if (variable < 0 || variable >= w->netcdf->results)
@@ -202,13 +198,12 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
     }
     if (!n) return TALLY_OK;
     if (!data) return tl_invalid(file->ctx, "data is NULL");
-    s = tl_check_host(file, data, "data");
-    if (!s) s = tl_write_flush(file);
-    if (s) return s;
+    TL_TRY(tl_check_host(file, data, "data"));
+    TL_TRY(tl_write_flush(file));
     const tl_netcdf_kept *k = variable ? w->netcdf->coordinates : NULL;
     for (int i = 0; k; k = k->next)
         if (k->is_result && ++i == variable) break;
-    s = tl_netcdf_put_box(file, w->netcdf, k, start, count, data);
+    tally_status s = tl_netcdf_put_box(file, w->netcdf, k, start, count, data);
     w->failed |= s != TALLY_OK;
     w->boxes += n;
 
@@ -217,8 +212,7 @@ tally_status tally_file_write_box(tally_file *file, int variable, const int64_t 
 
 tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
 {
-    tally_status s = tl_check_open(file);
-    if (s) return s;
+    TL_TRY(tl_check_open(file));
     tl_writer *const w = file->writer;
     if (n < 0) return tl_invalid(file->ctx, "n is %ld: must be at least 0", n);
     if (n == 0) return TALLY_OK;
@@ -227,11 +221,11 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
         return tl_invalid_on(file, "n is %ld, and the shape has %ld elements left", n,
                              w->limit - w->written);
 
-    if ((s = tl_check_host(file, data, "data"))) return s;
+    TL_TRY(tl_check_host(file, data, "data"));
     if (tl_is_text(w->form)) return tl_write_text(file, data, n);
-    s = collect(file, data, (size_t)n * tally_dtype_size(file->info.dtype));
-    if (!s) w->written += n;
-    return s;
+    TL_TRY(collect(file, data, (size_t)n * tally_dtype_size(file->info.dtype)));
+    w->written += n;
+    return TALLY_OK;
 }
 
 /* Checks the number of written elements against the shape, and completes the shape. */
@@ -262,10 +256,9 @@ static tally_status complete(tally_file *f)
 
 tally_status tally_file_commit(tally_file *file)
 {
-    tally_status s = tl_check_open(file);
-    if (s) return s;
+    TL_TRY(tl_check_open(file));
     tl_writer *const w = file->writer;
-    s = tl_write_flush(file);
+    tally_status s = tl_write_flush(file);
     if (!s) s = complete(file);
     w->done = 1;
     const char *wrong = NULL;

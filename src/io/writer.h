@@ -3,7 +3,7 @@
 #pragma once
 
 #include "io/netcdf/netcdf.h"
-#include "store/cleanup.h"
+#include "store/store.h"
 #include <sys/stat.h>
 
 enum {

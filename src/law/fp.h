@@ -51,3 +51,8 @@ static inline tl_fp tl_fp_enter(void)
 
 static inline void tl_fp_leave(tl_fp was) { fesetenv(&was); }
 #endif
+
+static inline void tl_fp_end(const tl_fp *was) { tl_fp_leave(*was); }
+
+/* The environment of the law from here to the end of the block. */
+#define TL_LAW_FP __attribute__((cleanup(tl_fp_end))) const tl_fp fp_ = tl_fp_enter()

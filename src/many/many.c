@@ -7,7 +7,6 @@
 #include "law/counter.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     tl_device base;
@@ -86,9 +85,8 @@ static tally_status copy(tl_device *d, tally *ctx, void *to, const void *from, s
 {
     const tl_devices t = devices_of(d, ctx);
     int who;
-    tally_status status = tl_devices_owner(&t, to, &who);
-    if (!status && who < 0) status = tl_devices_owner(&t, from, &who);
-    if (status) return status;
+    TL_TRY(tl_devices_owner(&t, to, &who));
+    if (who < 0) TL_TRY(tl_devices_owner(&t, from, &who));
     return tl_devices_copy(&t, who < 0 ? 0 : who, to, from, (int64_t)bytes);
 }
 
@@ -161,9 +159,9 @@ static tally_status run_long(const job *j, int64_t r)
 
     tl_scan_begin(&s, &j->plan, j->call.scan);
     const tl_push p = {j->call.verb, &j->plan, x, n, y, &s.done, &s};
-    const tally_status status = tl_sliced_push(j->devices, &p);
-    if (!status && p.verb == TL_REDUCE) tl_counter_lower(&s.done, &j->plan, y);
-    return status;
+    TL_TRY(tl_sliced_push(j->devices, &p));
+    if (p.verb == TL_REDUCE) tl_counter_lower(&s.done, &j->plan, y);
+    return TALLY_OK;
 }
 
 /* Does a call on the host: shares of rows, and long rows along their elements, in order. */
@@ -225,9 +223,8 @@ static tally_status run(tl_device *d, tally *ctx, const tl_call *call, int *done
     *done = 0;
     if (call->verb == TL_RUNS || call->verb == TL_TAKE) return run_keys(&t, call, done);
     if (call->form || call->plan->exact || tl_needs_processors(call)) return TALLY_OK;
-    tally_status status = find_owner(&t, call->in->data, call->out->data,
-                                     call->unchecked ? call->in->offsets : NULL, &who);
-    if (status) return status;
+    TL_TRY(find_owner(&t, call->in->data, call->out->data,
+                      call->unchecked ? call->in->offsets : NULL, &who));
     if (who >= 0) return t.member[who]->device->calls->run(t.member[who]->device, ctx, call, done);
     if (call->unchecked) return TALLY_OK;
     *done = 1;
@@ -243,9 +240,7 @@ static tally_status push(tl_device *d, tally *ctx, const tl_push *p)
 {
     const tl_devices t = devices_of(d, ctx);
     int who;
-    const tally_status status =
-        find_owner(&t, p->x, p->verb == TL_SCAN ? p->out : NULL, NULL, &who);
-    if (status) return status;
+    TL_TRY(find_owner(&t, p->x, p->verb == TL_SCAN ? p->out : NULL, NULL, &who));
     if (who < 0) return tl_sliced_push(&t, p);
     return t.member[who]->device->calls->push(t.member[who]->device, ctx, p);
 }
@@ -256,8 +251,7 @@ static tally_status grid(tl_device *d, tally *ctx, const tl_plan *p, int64_t row
     const tl_devices t = devices_of(d, ctx);
     int who;
     *to = NULL;
-    const tally_status status = tl_devices_owner(&t, step, &who);
-    if (status) return status;
+    TL_TRY(tl_devices_owner(&t, step, &who));
 
     tl_device *const one = t.member[who < 0 ? 0 : who]->device;
     if (!one->calls->grid)

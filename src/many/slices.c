@@ -58,8 +58,7 @@ tally_status tl_devices_one_owner(const tl_devices *t, const tl_argument *all, i
     *who = -1;
     for (int i = 0; i < count; i++) {
         int k;
-        const tally_status status = tl_devices_owner(t, all[i].p, &k);
-        if (status) return status;
+        TL_TRY(tl_devices_owner(t, all[i].p, &k));
         if (k < 0 || k == *who) continue;
 
         if (*who >= 0)
@@ -205,8 +204,7 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_m
     const tl_plan *plan = before->plan;
     const int parts = (count - 1) * count;
     tl_member_slice *p;
-    tally_status status = tl_slices_new(t, parts, &p);
-    if (status) return status;
+    TL_TRY(tl_slices_new(t, parts, &p));
 
     for (int i = 0; i < parts; i++) {
         const tl_member_slice *s = &slices[i / count];
@@ -217,7 +215,7 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_m
         p[i].x = s->x + (p[i].start - s->start) * plan->op->elem_bytes;
     }
 
-    status = tl_slices_push(t, TL_REDUCE, plan, p, parts);
+    tally_status status = tl_slices_push(t, TL_REDUCE, plan, p, parts);
 
     for (int k = 0; !status && k < count; k++) {
         slices[k].scan = k ? slices[k - 1].scan : *before;
@@ -303,9 +301,9 @@ tally_status tl_member_windows(tally *member, const tl_window_part *w)
                   right = full < left    ? left
                           : full < w->to ? full
                                          : w->to;
-    tally_status status = run_windows(member, w, w->from, left, o->edges);
-    if (!status) status = run_windows(member, w, left, right, TALLY_EDGES_VALID);
-    return status ? status : run_windows(member, w, right, w->to, o->edges);
+    TL_TRY(run_windows(member, w, w->from, left, o->edges));
+    TL_TRY(run_windows(member, w, left, right, TALLY_EDGES_VALID));
+    return run_windows(member, w, right, w->to, o->edges);
 }
 
 typedef struct {

@@ -83,8 +83,7 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
     assert(count >= 1 && count <= t->count);
     tl_member_slice *s;
     int some = 0, only = 0;
-    tally_status status = slices_of(t, parts, outs, count, &s);
-    if (status) return status;
+    TL_TRY(slices_of(t, parts, outs, count, &s));
 
     for (int k = 0; k < count; k++)
         if (s[k].n) only = k, some++;
@@ -96,7 +95,7 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
 
     /* The nodes of the last part are computed too: they cost no time beside the others, and the
      * last result may need them. */
-    status = tl_slices_push(t, TL_REDUCE, plan, s, count);
+    tally_status status = tl_slices_push(t, TL_REDUCE, plan, s, count);
 
     for (int k = 0; !status && k < count; k++) {
         tl_scan_begin(&s[k].scan, plan, o);
@@ -153,10 +152,9 @@ static tally_status take_border(tally *member, int k, void *data)
     if (!b->head)
         return tl_no_memory(member, (size_t)((b->kept + more) * bytes), "the ends of a part");
     b->tail = more ? b->head + b->kept * bytes : b->head;
-    tally_status status = tl_member_copy(member, b->head, x, b->kept * bytes);
+    TL_TRY(tl_member_copy(member, b->head, x, b->kept * bytes));
 
-    return status ? status
-                  : tl_member_copy(member, b->tail, x + (b->n - more) * bytes, more * bytes);
+    return tl_member_copy(member, b->tail, x + (b->n - more) * bytes, more * bytes);
 }
 
 /* Copies elements `from` to to - 1 of the sequence, all of which are around ends, to x. */
@@ -225,13 +223,11 @@ static tally_status slide(tally *member, int k, void *data)
                                                   to - from);
         tl_call call = *w->call;
         call.in = &in, call.out = &result_view, call.window = &whole;
-        const tally_status status = tl_member_run(member->device, member, &call);
-        if (status) return status;
+        TL_TRY(tl_member_run(member->device, member, &call));
     }
 
-    tally_status status = slide_at_end(w, member, first, from, out);
-    return status ? status
-                  : slide_at_end(w, member, to, last, out + (to - first) * op->result_bytes);
+    TL_TRY(slide_at_end(w, member, first, from, out));
+    return slide_at_end(w, member, to, last, out + (to - first) * op->result_bytes);
 }
 
 tally_status tl_split_window(const tl_devices *t, const tl_call *call, int count)

@@ -5,7 +5,7 @@
  * user owns or may write, because its code would run with the rights of this process. A new file is
  * written under a temporary name and renamed, so processes can share the folder. Files with other
  * names are not touched. A failure here costs only time. */
-#include "cache.h"
+#include "store.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * the list. The thread that holds it has its signals blocked, so a signal handler never waits for
  * the thread that it interrupted. */
 #define _GNU_SOURCE
-#include "cleanup.h"
+#include "store.h"
 #include "tally.h"
 #include <errno.h>
 #include <poll.h>

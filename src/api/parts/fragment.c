@@ -20,8 +20,7 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
     if (start < 0 || start >> 61)
         return tl_invalid(ctx, "start is %ld: must be 0..2^61 - 1", start);
     tl_plan plan;
-    tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
-    if (status) return status;
+    TL_TRY(tl_plan_of_inputs(ctx, op, dtype, &plan));
 
     const tl_exact_form *const exact = tl_exact_form_of(plan.op);
     const int checked = tl_is_checked(op);
@@ -72,10 +71,8 @@ static tally_status append(tally_fragment *f, tl_slab *s)
 /* Adds the elements of a view of host memory to the sums of its rows. */
 static tally_status add_to_sums(tally_fragment *f, const tally_view *in, int64_t start, int64_t n)
 {
-    const tally_status status =
-        f->exact ? tl_job_exact_rows(f->ctx, &(tl_call){.plan = &f->plan, .in = in}, f->exact)
-                 : tl_totals_add(f->ctx, f->totals, in, NULL);
-    if (status) return status;
+    TL_TRY(f->exact ? tl_job_exact_rows(f->ctx, &(tl_call){.plan = &f->plan, .in = in}, f->exact)
+                    : tl_totals_add(f->ctx, f->totals, in, NULL));
     return append(f, tl_slab_new(start, start + n, 1, tl_fragment_nodes(f), 0));
 }
 
@@ -87,11 +84,9 @@ static tally_status append_flat(tally_fragment *f, const void *x, int64_t start,
     tally *const ctx = f->ctx;
     tl_counter nodes;
     tl_counter_init(&nodes, start);
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     tl_push push = {.verb = TL_REDUCE, .plan = &f->plan, .x = x, .n = n, .counter = &nodes};
-    const tally_status status = ctx->device->calls->push(ctx->device, ctx, &push);
-    tl_fp_leave(fp);
-    if (status) return status;
+    TL_TRY(ctx->device->calls->push(ctx->device, ctx, &push));
 
     tl_slab *const s = tl_slab_new(start, start + n, 1, f->plan.op, 0);
     if (s) tl_slab_set(s, 0, &nodes);
@@ -111,11 +106,10 @@ static tally_status append_rows(tally_fragment *f, const tally_view *in, int64_t
     if (status) return status;
 
     tl_slab *const s = tl_slab_new(start, start + n, in->rows, f->plan.op, fed && feed.counted);
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     if (s && in->rows)
         status = fed ? tl_feed_slab(ctx, &feed, in, s)
                      : tl_slab_nodes(ctx, &f->plan, tally_threads(ctx), in, s, s->state);
-    tl_fp_leave(fp);
     if (!status) return append(f, s);
     free(s);
     return status;
@@ -155,12 +149,11 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (x->n < 0 || x->n >> 61) return tl_invalid(ctx, "n is %ld: must be 0..2^61 - 1", x->n);
     if (x->rows > TL_GRID_MOST)
         return tl_invalid(ctx, "x->rows is %ld: must be below 2^%d", x->rows, TL_GRID_MOST_LOG);
-    tally_status status = tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment);
-    if (status) return status;
+    TL_TRY(tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment));
 
     tally_fragment *f = *fragment;
     tally_view in, next;
-    status = tl_form_fits(ctx, op, f->plan.op, x, "x");
+    tally_status status = tl_form_fits(ctx, op, f->plan.op, x, "x");
     if (!status) status = tl_inputs_check(ctx, x, "x", &in, &next);
     if (!status && x->n) status = add_view(f, &in, x->next ? &next : NULL, start);
 
@@ -179,24 +172,9 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
              : tl_fragment_new(ctx, op, dtype, start, 1, fragment);
 }
 
-enum { SHARE = 4096 }; /* rows of a chunk */
-
-typedef struct {
-    int64_t rows;
-    tl_rows_part *part;
-    void *job;
-} rows_work;
-
-static void rows_share(void *data, int64_t k)
-{
-    const rows_work *w = data;
-    w->part(w->job, k * SHARE, w->rows - k * SHARE < SHARE ? w->rows : (k + 1) * SHARE);
-}
-
 void tl_share_slabs(int threads, int64_t rows, tl_rows_part *part, void *job)
 {
-    rows_work all = {rows, part, job};
-    tl_for(threads, (rows + SHARE - 1) / SHARE, rows_share, &all);
+    tl_for_parts(threads, rows, 4096, part, job);
 }
 
 tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right)
@@ -221,7 +199,7 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
                           a->start, a->end, b->start, b->end);
     }
 
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     const int good = tl_slabs_join(&left->slabs, &right->slabs, tl_fragment_nodes(left),
                                    tl_share_slabs, tally_threads(left->ctx));
     for (int64_t k = 0; k < left->sums && good; k++)
@@ -229,7 +207,6 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
             tl_exact_join(&left->exact[k], &right->exact[k], 1, 1);
         else
             left->totals[k] += right->totals[k];
-    tl_fp_leave(fp);
 
     return good ? TALLY_OK
                 : tl_no_memory(left->ctx, (size_t)left->rows * sizeof(tl_counter), "the merge");

@@ -93,8 +93,7 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
 
     char op[HASHED_MOST];
     name_operator(f, op);
-    const tally_status status = tl_host_only(f->ctx, buffer, "buffer", "saved fragments");
-    if (status) return status;
+    TL_TRY(tl_host_only(f->ctx, buffer, "buffer", "saved fragments"));
     tally_fragment_info info;
     tally_fragment_about(f, &info);
 
@@ -386,19 +385,17 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes,
     char op[HASHED_MOST];
     const tl_user *user;
     const unsigned char *const p = buffer;
-    tally_status status = tl_host_only(ctx, buffer, "buffer", "saved fragments");
-    if (!status) status = read_header(ctx, p, bytes, &h);
-    if (!status) status = read_operator(ctx, p + sizeof h, h.name, op, &user);
-    if (status) return status;
+    TL_TRY(tl_host_only(ctx, buffer, "buffer", "saved fragments"));
+    TL_TRY(read_header(ctx, p, bytes, &h));
+    TL_TRY(read_operator(ctx, p + sizeof h, h.name, op, &user));
 
     reader r = {.at = p + sizeof h + h.name,
                 .end = p + bytes - sizeof(uint64_t), /* the checksum */
                 .counted = h.version == VERSION_COUNTED};
-    status = read_rows(ctx, &h, &r);
-    if (!status && h.version == VERSION && r.rows > (r.end - r.at) / (int64_t)sizeof(tl_total))
-        status = tl_bad_data(ctx, "fragment: its number of sequences is out of range");
-    if (status) return status;
-    status = tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, r.rows, fragment);
+    TL_TRY(read_rows(ctx, &h, &r));
+    if (h.version == VERSION && r.rows > (r.end - r.at) / (int64_t)sizeof(tl_total))
+        return tl_bad_data(ctx, "fragment: its number of sequences is out of range");
+    tally_status status = tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, r.rows, fragment);
 
     /* an operator or a type that does not exist: the bytes are bad. A user's may fail to compile */
     if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;

@@ -64,8 +64,7 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
             s->ctx,
             "stream takes two inputs: push a view whose next is another (tally_stream_push_view)");
 
-    tally_status status = check_length(s, n);
-    if (status) return status;
+    TL_TRY(check_length(s, n));
 
     if (__builtin_mul_overflow(n, (int64_t)s->plan.op->elem_bytes, &in) ||
         __builtin_mul_overflow(tally_stream_room(s, n), (int64_t)s->plan.op->result_bytes,
@@ -120,7 +119,7 @@ static tally_status push_in_place(tally_stream *s, const void *x, int64_t n, voi
             status = tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1);
     }
 
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     if (!status && exact && s->verb == TL_REDUCE) {
         tl_exact_slab(s->exact, &s->plan, tally_threads(s->ctx), from, n);
     } else if (!status && exact) {
@@ -135,7 +134,6 @@ static tally_status push_in_place(tally_stream *s, const void *x, int64_t n, voi
                      .scan = &s->scan};
         status = s->device->calls->push(s->device, s->ctx, &p);
     }
-    tl_fp_leave(fp);
 
     if (!status) s->pushed += n;
     return tl_host_end(&copies, status);
@@ -148,11 +146,10 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
     if (!s) return tl_invalid(NULL, "stream is NULL");
 
     const int64_t given = s->given;
-    tally_status status = check_push(s, x, n, out);
-    if (!status && n) status = push_in_place(s, x, n, out);
-    if (produced && !status)
-        *produced = s->verb == TL_WINDOW ? s->given - given : tally_stream_results(s, n);
-    return status;
+    TL_TRY(check_push(s, x, n, out));
+    if (n) TL_TRY(push_in_place(s, x, n, out));
+    if (produced) *produced = s->verb == TL_WINDOW ? s->given - given : tally_stream_results(s, n);
+    return TALLY_OK;
 }
 
 tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
@@ -171,7 +168,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (!by_rows) status = tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1);
     if (status) return status;
 
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     if (s->totals && s->verb == TL_REDUCE) {
         status = tl_totals_result(s->ctx, s->totals, s->rows, s->plan.op->out,
                                   s->groups ? "group" : "sequence", out);
@@ -189,7 +186,6 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         status = tl_steps_finish(s, &to);
     }
 
-    tl_fp_leave(fp);
     status = tl_host_end(&copies, status);
 
     /* if memory ran out, all data is still there, and finish may be called again */
@@ -230,8 +226,7 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
     if (!s || !folded) return tl_invalid(s ? s->ctx : NULL, "stream or folded is NULL");
 
     tally_fragment_range(folded, &start, &end);
-    tally_status status = tl_stream_same(s, folded, "folded");
-    if (status) return status;
+    TL_TRY(tl_stream_same(s, folded, "folded"));
 
     if (folded->rows != 1 || folded->slabs.count > 1 || (folded->slabs.count && start != s->pushed))
         return tl_invalid(s->ctx,
@@ -242,15 +237,14 @@ tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tall
     if (tl_slabs_counted(&folded->slabs))
         return tl_unsupported(s->ctx,
                               "folded left elements out: push the view that it was made of");
-    status = tally_owner(s->ctx, x, &owner);
-    if (status) return status;
+    TL_TRY(tally_owner(s->ctx, x, &owner));
 
     if (folded->slabs.count && !folded->sum_bytes && owner >= 0 && s->verb == TL_SCAN) {
         tl_slab_get(folded->slabs.slab[0], 0, &slab_nodes);
         s->scan.nodes_known = &slab_nodes;
     }
 
-    status = tally_stream_push(s, x, end - start, out, produced);
+    tally_status status = tally_stream_push(s, x, end - start, out, produced);
     s->scan.nodes_known = NULL;
     return status;
 }
@@ -300,12 +294,11 @@ static tally_status take_output(const tally_stream *s, const tally_view *in, con
     if (window && !results) return TALLY_OK;
 
     /* tl_check_output checks the number of results of a scan */
-    tally_status status = check_capacity(s, out, window ? results : INT64_MIN);
-    if (status) return status;
+    TL_TRY(check_capacity(s, out, window ? results : INT64_MIN));
     *to = *out;
     if (window) to->n = results;
-    status = tl_check_output(s->ctx, s->plan.op, in, to, results, in_place);
-    return status ? status : tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
+    TL_TRY(tl_check_output(s->ctx, s->plan.op, in, to, results, in_place));
+    return tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
 }
 
 /* Pushes one sequence into a reduction or a scan through dense tiles. */
@@ -375,13 +368,12 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
 {
     if (!s) return tl_invalid(NULL, "stream is NULL");
     const int64_t results = tally_stream_results(s, -1), bytes = s->plan.op->result_bytes;
-    tally_status status = check_capacity(s, out, results);
-    if (status) return status;
+    TL_TRY(check_capacity(s, out, results));
 
     tally_view to = *out, none = tally_flat(NULL, s->plan.op->dtype, 0);
     none.rows = s->rows;
     to.n = results;
-    status = tl_check_output(s->ctx, s->plan.op, &none, &to, results, 0);
+    tally_status status = tl_check_output(s->ctx, s->plan.op, &none, &to, results, 0);
     if (!status && results == 1 && (to.row_stride == 1 || s->rows == 1))
         return tally_stream_finish(s, to.data, NULL);
     tl_host_copies copies = {.ctx = s->ctx};
@@ -408,8 +400,7 @@ tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int3
     if (!s->groups)
         return tl_invalid(s->ctx,
                           "stream is not of groups: open it with tally_stream_reduce_groups");
-    tally_status status = check_length(s, n);
-    if (status) return status;
+    TL_TRY(check_length(s, n));
 
     if (groups < s->rows || groups > INT32_MAX)
         return tl_invalid(
@@ -418,7 +409,7 @@ tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int3
 
     if (n && (!x || !codes))
         return tl_invalid(s->ctx, "%s is NULL: must point to %ld elements", x ? "codes" : "x", n);
-    status = tl_host_only(s->ctx, x, "x", of_groups);
+    tally_status status = tl_host_only(s->ctx, x, "x", of_groups);
     if (!status) status = tl_host_only(s->ctx, codes, "codes", of_groups);
     if (status) return status;
     s->device->on_processors += n;

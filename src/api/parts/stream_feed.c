@@ -21,7 +21,7 @@ static tally_status feed(tally_stream *s, const tally_view *in, const tally_view
     tally_status status = tl_feed_open(s->ctx, &s->plan, tl_has_absent(in) || done->counted, 0, &f);
     if (status) return status;
 
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     if (f.counted) tl_counter_raise(done, s->plan.op);
 
     if (s->verb == TL_SCAN) {
@@ -35,7 +35,6 @@ static tally_status feed(tally_stream *s, const tally_view *in, const tally_view
         free(slab);
     }
 
-    tl_fp_leave(fp);
     return status;
 }
 
@@ -112,8 +111,7 @@ static tally_status mark_grid(tally_stream *s)
     tl_form_begin(&f->form, s->plan.op, s->plan.par, 1);
     if (f->form.kind != TL_FORM_MARK || f->form.op->inputs == 2) return TALLY_OK;
 
-    const tally_status status = tl_plan_on_host(s->ctx, f->form.op, f->form.par, &f->plan);
-    if (status) return status;
+    TL_TRY(tl_plan_on_host(s->ctx, f->form.op, f->form.par, &f->plan));
 
     /* in the initial value a NaN is a value, not the marker */
     if (s->seeded) f->plan.mask->quiet(quiet, s->init, f->form.op->out, 1);
@@ -197,10 +195,10 @@ static tally_status push_rows(tally_stream *s, const tally_view *in, const tally
             return tl_feed_grid(s->ctx, &f, in, out, s->grid, &s->pushed);
     }
 
-    status = !s->grid || !plain ? push_slabs(s, in, out)
-                                : s->grid->calls->push(s->ctx, s->grid, threads, in, out);
-    if (!status) s->pushed += in->n;
-    return status;
+    TL_TRY(!s->grid || !plain ? push_slabs(s, in, out)
+                              : s->grid->calls->push(s->ctx, s->grid, threads, in, out));
+    s->pushed += in->n;
+    return TALLY_OK;
 }
 
 /* ---- the device's grid ---- */
@@ -216,8 +214,7 @@ static tally_status is_for_device(tally_stream *s, const tally_view *in, int *is
 
     if (s->place == TL_NOWHERE) {
         tl_device *owner;
-        const tally_status status = calls->owner(s->device, s->ctx, in->data, &owner);
-        if (status) return status;
+        TL_TRY(calls->owner(s->device, s->ctx, in->data, &owner));
         s->place = owner ? TL_ON_DEVICE : TL_ON_HOST;
     }
 
@@ -309,21 +306,17 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
         return status;
     }
     if (!s->many) return feed(s, in, out);
-    tl_fp fp = tl_fp_enter();
-    status = push_rows(s, in, out);
-    tl_fp_leave(fp);
-
-    return status;
+    TL_LAW_FP;
+    return push_rows(s, in, out);
 }
 
 /* sum:checked, but for windows; the view is in memory of any kind. */
 static tally_status add_totals(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     const tl_running running = {out, s->scan.exclusive, s->pushed};
-    const tally_status status =
-        tl_totals_add(s->ctx, s->totals, in, s->verb == TL_SCAN ? &running : NULL);
-    if (!status) s->pushed += in->n;
-    return status;
+    TL_TRY(tl_totals_add(s->ctx, s->totals, in, s->verb == TL_SCAN ? &running : NULL));
+    s->pushed += in->n;
+    return TALLY_OK;
 }
 
 tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view *next,
@@ -335,9 +328,8 @@ tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view 
     int for_device;
     tally_status status = is_for_device(s, in, &for_device);
     if (!status && for_device) {
-        tl_fp fp = tl_fp_enter();
+        TL_LAW_FP;
         status = push_device(s, in);
-        tl_fp_leave(fp);
         s->broken = status && s->pushed != pushed; /* a part of the elements was pushed */
         return status;
     }
@@ -381,7 +373,7 @@ tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
 {
     assert(s->many);
     assert(s->pushed == 0);
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     const int good = !slabs->count || tl_slabs_join(&s->slabs, slabs, s->plan.op, tl_share_slabs,
                                                     tally_threads(s->ctx));
     if (good && slabs->count) {
@@ -389,7 +381,6 @@ tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
         s->grid = NULL;
         s->pushed = slabs->slab[0]->end;
     }
-    tl_fp_leave(fp);
 
     return good ? TALLY_OK : no_nodes(s);
 }

@@ -40,9 +40,8 @@ static tally_status begin_rows(tally_stream *s, const tally_scan_options *o)
 static tally_status begin_window(tally_stream *s, const tally_window_options *o)
 {
     int64_t bytes;
-    tally_status status = tl_check_streams(s->ctx, o, "a stream takes");
-    if (!status) status = tl_plan_of_host(s->ctx, "count", s->plan.op->dtype, &s->count_plan);
-    if (status) return status;
+    TL_TRY(tl_check_streams(s->ctx, o, "a stream takes"));
+    TL_TRY(tl_plan_of_host(s->ctx, "count", s->plan.op->dtype, &s->count_plan));
 
     s->window = *o;
     s->kept = o->before + o->after;
@@ -176,13 +175,11 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
         return tl_invalid(s->ctx, "stream has %ld elements already: must have none", s->pushed);
     if (s->finished) return tl_invalid(s->ctx, "stream is finished already");
 
-    tally_status status = tl_stream_same(s, f, "before");
-    if (status) return status;
+    TL_TRY(tl_stream_same(s, f, "before"));
     if (f->rows != s->rows)
         return tl_invalid(s->ctx, "before is of %ld sequences: the stream is of %ld", f->rows,
                           s->rows);
-    status = tl_fragment_whole(s->ctx, f);
-    if (status) return status;
+    TL_TRY(tl_fragment_whole(s->ctx, f));
     if (s->many && !f->sum_bytes) return tl_stream_take(s, &f->slabs);
 
     tally_fragment_range(f, NULL, &s->pushed);

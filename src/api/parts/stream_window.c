@@ -266,16 +266,14 @@ static tally_status push_in_place(tally_stream *s, const tally_view *in, const t
     const int64_t bytes = s->plan.op->result_bytes, given = s->given, n = in->n, kept = s->kept;
     tally_window_options full = s->window;
     tally_view all = *in, next;
-    tally_status status = kept ? store_steps(s, in, 0, kept) : TALLY_OK;
-    if (!status) status = compute_known(s, s->pushed + kept, out);
-    if (status) return status;
+    if (kept) TL_TRY(store_steps(s, in, 0, kept));
+    TL_TRY(compute_known(s, s->pushed + kept, out));
 
     full.edges = TALLY_EDGES_VALID;
     if (in->next) next = *in->next, all.next = &next;
     const tl_ranges used = ranges_of(s, &full, n, full.before, n - kept);
     const tally_view to = tl_view_part(out, s->given - given, n - kept, bytes);
-    status = run_windows(s, &all, &used, &to);
-    if (status) return status;
+    TL_TRY(run_windows(s, &all, &used, &to));
 
     s->given += n - kept;
     s->steps->held_count = 0;
@@ -288,7 +286,7 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
     assert(s->verb == TL_WINDOW);
     assert(in->rows == s->rows);
     tally_status status = TALLY_OK;
-    tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     if (out->n && in->n > 2 * s->kept) {
         status = push_in_place(s, in, out);
     } else {
@@ -296,7 +294,6 @@ tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_vi
         if (!status && out->n) status = compute_known(s, s->pushed + in->n, out);
     }
 
-    tl_fp_leave(fp);
     s->broken = status != TALLY_OK;
     return status;
 }
@@ -306,8 +303,6 @@ tally_status tl_steps_finish(tally_stream *s, const tally_view *out)
     assert(s->verb == TL_WINDOW);
     const int64_t a = next_centre(s), n = tl_steps_known(s, -1);
     if (!n || !s->rows) return TALLY_OK;
-    tl_fp fp = tl_fp_enter();
-    const tally_status status = edge(s, a, a + n, s->pushed, out);
-    tl_fp_leave(fp);
-    return status;
+    TL_LAW_FP;
+    return edge(s, a, a + n, s->pushed, out);
 }

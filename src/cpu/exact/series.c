@@ -242,17 +242,14 @@ typedef struct {
     const tl_plan *plan;
     const tl_ranges *ranges;
     tl_line line;
-    int64_t share; /* ranges of a chunk */
 } range_work;
 
-static void range_share(void *data, int64_t k)
+static void range_share(void *data, int64_t first, int64_t stop)
 {
     const range_work *w = data;
     const tl_ranges *s = w->ranges;
     const tl_scalar *op = w->plan->op;
     const tl_exact_form *form = form_of(w->plan);
-    const int64_t first = k * w->share,
-                  stop = s->results - first < w->share ? s->results : first + w->share;
     tl_exact e[TL_SUMS];
     cursor ends[2];
     span was = {0, 0}, is;
@@ -280,14 +277,14 @@ static void range_share(void *data, int64_t k)
 
 void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, tl_line line)
 {
-    range_work all = {plan, s, line, SHARE};
-    int64_t from, end;
+    range_work all = {plan, s, line};
+    int64_t from, end, share = SHARE;
     if (s->results <= 0) return;
 
     /* A chunk first adds all elements of its first range, so chunks of long ranges are longer. */
     tl_range_at(s, s->results / 2, &from, &end);
-    if (end - from > 8 * SHARE) all.share = (end - from) / 8;
-    tl_for(threads, (s->results + all.share - 1) / all.share, range_share, &all);
+    if (end - from > 8 * SHARE) share = (end - from) / 8;
+    tl_for_parts(threads, s->results, share, range_share, &all);
 }
 
 /* ---- windows ---- */

@@ -404,14 +404,12 @@ typedef struct {
     char *out;
 } results_work;
 
-/* Writes the results of RESULTS groups. */
-static void results_chunk(void *data, int64_t i)
+static void write_results(void *data, int64_t first, int64_t end)
 {
     const results_work *const w = data;
     const tl_counters *const c = w->c;
-    const int64_t end = tl_min((i + 1) * RESULTS, c->groups);
 
-    for (int64_t g = i * RESULTS; g < end; g++) {
+    for (int64_t g = first; g < end; g++) {
         void *const to = w->out + g * c->plan.op->result_bytes;
         const part *const a = &c->part[g % c->parts];
         if (c->exact)
@@ -424,6 +422,6 @@ static void results_chunk(void *data, int64_t i)
 void tl_counters_results(const tl_counters *c, void *out)
 {
     results_work all = {c, out};
-    tl_for(c->groups < PARALLEL_LEAST ? 1 : c->parts, (c->groups + RESULTS - 1) / RESULTS,
-           results_chunk, &all);
+    tl_for_parts(c->groups < PARALLEL_LEAST ? 1 : c->parts, c->groups, RESULTS, write_results,
+                 &all);
 }

@@ -295,9 +295,9 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     assert(in->rows == g->width);
     if (!grow(g, g->count + in->n))
         return tl_no_memory(ctx, (size_t)g->width * sizeof(tl_state), "the nodes of a field");
-    tally_status status = run(ctx, g, threads, in, out, NULL);
-    if (!status) g->count += in->n;
-    return status;
+    TL_TRY(run(ctx, g, threads, in, out, NULL));
+    g->count += in->n;
+    return TALLY_OK;
 }
 
 static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)

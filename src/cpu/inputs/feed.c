@@ -194,9 +194,9 @@ static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, const tl_prepa
 
     t.plan = &r->plan;
     if (!f->counted) {
-        const tally_status status = tl_scan_push(ctx, &t, threads, r->work.data, n, out);
-        if (!status) s->done = t.done;
-        return status;
+        TL_TRY(tl_scan_push(ctx, &t, threads, r->work.data, n, out));
+        s->done = t.done;
+        return TALLY_OK;
     }
 
     to_form(form, &s->done, &t.done, &counts);
@@ -207,9 +207,9 @@ static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, const tl_prepa
         form->op->seed(&t.init, initial, form->par);
     }
 
-    const tally_status status = tl_scan_push(ctx, &t, threads, r->work.data, n, out);
-    if (!status) from_form(form, &t.done, keeps_count(form) ? &t.done : &counts, &s->done);
-    return status;
+    TL_TRY(tl_scan_push(ctx, &t, threads, r->work.data, n, out));
+    from_form(form, &t.done, keeps_count(form) ? &t.done : &counts, &s->done);
+    return TALLY_OK;
 }
 
 tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,

@@ -405,10 +405,9 @@ tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
     /* Columns are copied as the rows of the transposed view, in the order of memory. */
     const int exchanged = how.exchange && !states && !in->next && tl_lanes_take_columns(in);
     const tally_view from = exchanged ? tl_view_turned(in) : *in;
-    tally_status status = tl_gather_dense(ctx, form, &from, &p->plan, how.reverse, &p->gathered);
-    if (!status && (how.counts || states))
-        status = tl_gather_numbers(ctx, form, &from, &p->plan, how.reverse, &p->counts);
-    if (status) return status;
+    TL_TRY(tl_gather_dense(ctx, form, &from, &p->plan, how.reverse, &p->gathered));
+    if (how.counts || states)
+        TL_TRY(tl_gather_numbers(ctx, form, &from, &p->plan, how.reverse, &p->counts));
 
     p->work = exchanged ? tl_view_turned(&p->gathered.view) : p->gathered.view;
     p->there = p->counts.memory;

@@ -112,21 +112,20 @@ typedef struct {
     const tally_view *in;
     tl_state *of; /* of the parts of one row; NULL: rows */
     char *out;
-    int64_t parts, tasks;
+    int64_t parts;
 } shares;
 
-static void share(void *with, const tl_worker *worker)
+static void share(void *with, int64_t t, int64_t end)
 {
     const shares *a = with;
-    for (int64_t k; (k = tl_next_chunk(worker)) < worker->chunks;)
-        for (int64_t t = k * SHARE; t < (k + 1) * SHARE && t < a->tasks; t++) {
-            const tl_state s = a->of ? fold_row(a->plan, a->in, 0, t, a->parts)
-                                     : fold_row(a->plan, a->in, t, 0, 1);
-            if (a->of)
-                a->of[t] = s;
-            else
-                result(a->plan, &s, a->out + t * a->plan->op->result_bytes);
-        }
+    for (; t < end; t++) {
+        const tl_state s =
+            a->of ? fold_row(a->plan, a->in, 0, t, a->parts) : fold_row(a->plan, a->in, t, 0, 1);
+        if (a->of)
+            a->of[t] = s;
+        else
+            result(a->plan, &s, a->out + t * a->plan->op->result_bytes);
+    }
 }
 
 void tl_present_reduce(const tl_plan *plan, int threads, const tally_view *in, char *out)
@@ -135,9 +134,8 @@ void tl_present_reduce(const tl_plan *plan, int threads, const tally_view *in, c
         in->rows == 1 && threads > 1 && !in->offsets ? (in->n + PART - 1) / PART : 1;
     tl_state *const of = parts > 1 ? malloc((size_t)parts * sizeof *of) : NULL;
     const int64_t tasks = of ? parts : in->rows;
-    shares all = {plan, in, of, out, parts, tasks};
 
-    tl_parallel(tasks > 1 ? threads : 1, (tasks + SHARE - 1) / SHARE, share, &all);
+    tl_for_parts(threads, tasks, SHARE, share, &(shares){plan, in, of, out, parts});
     for (int64_t t = 1; of && t < parts; t++) tl_join_counted(plan->op, &of[0], &of[t]);
     if (of) result(plan, &of[0], out);
     free(of);
@@ -283,17 +281,16 @@ static void compute_row(const rows *a, int64_t r)
         lower_counter(plan, c, 0, (char *)a->out->data + r * bytes);
 }
 
-static void compute_rows(void *data, int64_t k)
+static void compute_rows(void *data, int64_t r, int64_t end)
 {
-    const rows *a = data;
-    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->p->work.rows; r++) compute_row(a, r);
+    for (; r < end; r++) compute_row(data, r);
 }
 
 void tl_states_rows(const tl_prepared *p, int threads, const tally_view *out,
                     const tl_states_parts *parts, int64_t first)
 {
     rows all = {p, out, parts, first};
-    tl_for(threads, (p->work.rows + SHARE - 1) / SHARE, compute_rows, &all);
+    tl_for_parts(threads, p->work.rows, SHARE, compute_rows, &all);
 }
 
 typedef struct {
@@ -303,10 +300,10 @@ typedef struct {
     const float *there;
 } range_work;
 
-static void fold_ranges(void *data, int64_t k)
+static void fold_ranges(void *data, int64_t r, int64_t stop)
 {
     const range_work *a = data;
-    for (int64_t r = k * SHARE; r < (k + 1) * SHARE && r < a->ranges->results; r++) {
+    for (; r < stop; r++) {
         int64_t from, end;
         if (!tl_range_at(a->ranges, r, &from, &end)) end = from;
         const tl_states_row e = {(const char *)a->line.x + from * a->plan->op->elem_bytes,
@@ -324,5 +321,5 @@ void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges,
 {
     range_work all = {plan, ranges, line, there};
     assert(line.stride == 1);
-    tl_for(threads, (ranges->results + SHARE - 1) / SHARE, fold_ranges, &all);
+    tl_for_parts(threads, ranges->results, SHARE, fold_ranges, &all);
 }

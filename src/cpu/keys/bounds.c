@@ -98,23 +98,18 @@ static line line_of(const tally_view *keys, int descending, const tally_key_wind
 
 typedef struct {
     const line *l;
-    int64_t begin; /* index of the first key of chunk 0; each chunk has CHUNK keys */
-    int wrong;     /* the forbidden order of neighbours */
-    int64_t first; /* the first key out of order found so far */
+    int wrong; /* the forbidden order of neighbours */
 } order_work;
 
-static void check_order(void *data, int64_t k)
+/* The first key out of order. */
+static int64_t find_disorder(const void *data, int64_t a, int64_t b)
 {
-    order_work *a = data;
-    const int64_t from = a->begin + k * CHUNK,
-                  end = a->l->n - from < CHUNK ? a->l->n : from + CHUNK;
-
-    for (int64_t j = from; j < end; j++) {
-        const int order = compare(a->l, at(a->l, j - 1), at(a->l, j));
-        if (order != a->wrong && order != 2) continue;
-        tl_atomic_least(&a->first, j);
-        return;
+    const order_work *w = data;
+    for (int64_t j = a + !a; j < b; j++) {
+        const int order = compare(w->l, at(w->l, j - 1), at(w->l, j));
+        if (order == w->wrong || order == 2) return j;
     }
+    return INT64_MAX;
 }
 
 int64_t tl_bounds_order(int threads, const tally_view *keys, const tally_key_window *w,
@@ -133,9 +128,7 @@ int64_t tl_bounds_order(int threads, const tally_view *keys, const tally_key_win
     /* the first two keys that differ decide the direction */
     const int wrong = compare(&l, at(&l, i - 1), at(&l, i)) == 1 ? -1 : 1;
     *descending = wrong == -1;
-    order_work all = {&l, i, wrong, l.n};
-    tl_for(threads, (l.n - i + CHUNK - 1) / CHUNK, check_order, &all);
-    return all.first;
+    return tl_find(threads, l.n, CHUNK, find_disorder, &(order_work){&l, wrong});
 }
 
 /* ---- bounds ---- */
@@ -276,8 +269,9 @@ static int is_wide(const job *j, int64_t a, int64_t b)
     return least < INT64_MIN || most > INT64_MAX;
 }
 
-static int64_t bounds(const job *j, int64_t a, int64_t b)
+static int64_t bounds(const void *data, int64_t a, int64_t b)
 {
+    const job *const j = data;
     if (j->l.dtype == TALLY_F64) return bounds_of(j, TALLY_F64, 0, a, b);
     if (is_wide(j, a, b)) return bounds_of(j, j->l.dtype, 1, a, b);
     if (j->l.dtype == TALLY_I32) return bounds_of(j, TALLY_I32, 0, a, b);
@@ -285,24 +279,10 @@ static int64_t bounds(const job *j, int64_t a, int64_t b)
     return bounds_of(j, TALLY_U64, 0, a, b);
 }
 
-typedef struct {
-    const job *j;
-    int64_t shares, bad; /* bad: the first row found (bounds_of) */
-} share_work;
-
-static void one_share(void *data, int64_t k)
-{
-    share_work *w = data;
-    const int64_t n = w->j->l.n, each = n / w->shares;
-    tl_atomic_least(&w->bad, bounds(w->j, each * k, k + 1 < w->shares ? each * (k + 1) : n));
-}
-
 static int64_t all_bounds(int threads, const job *j)
 {
-    const int64_t n = j->l.n, shares = n / CHUNK + 1 < threads ? n / CHUNK + 1 : threads;
-    share_work w = {j, shares, n};
-    tl_for(threads, shares, one_share, &w);
-    return w.bad;
+    const int64_t n = j->l.n;
+    return tl_find(threads, n, tl_max((n + threads - 1) / threads, CHUNK), bounds, j);
 }
 
 /* May a window include rows after its own with other keys? Such keys are larger if keys ascend. */

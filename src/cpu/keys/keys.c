@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { BLOCK = 32, CHUNK = 2048 };
+enum { BLOCK = 32, CHUNK = 2048, PART = 1 << 16 };
 
 /* ---- runs ---- */
 
@@ -168,26 +168,20 @@ int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
 
 typedef struct {
     const int64_t *order;
-    /* first: index of the first order[i] found so far that is not in 0 .. length - 1 */
-    int64_t n, length, parts, first;
+    int64_t length;
 } check_work;
 
-static void check_part(void *data, int64_t p)
+static int64_t find_bad(const void *data, int64_t a, int64_t b)
 {
-    check_work *w = data;
-    const int64_t end = tl_key_part(w->n, w->parts, p + 1);
-    for (int64_t i = tl_key_part(w->n, w->parts, p); i < end; i++)
-        if ((uint64_t)w->order[i] >= (uint64_t)w->length) {
-            tl_atomic_least(&w->first, i);
-            return;
-        }
+    const check_work *w = data;
+    for (; a < b; a++)
+        if ((uint64_t)w->order[a] >= (uint64_t)w->length) return a;
+    return INT64_MAX;
 }
 
 int64_t tl_take_check(int threads, const int64_t *order, int64_t n, int64_t length)
 {
-    check_work all = {order, n, length, tl_key_parts(threads, n), n};
-    tl_for(threads, all.parts, check_part, &all);
-    return all.first;
+    return tl_find(threads, n, PART, find_bad, &(check_work){order, length});
 }
 
 #define TAKE(bits) \
@@ -204,26 +198,23 @@ TAKE(64)
 typedef struct {
     const tally_view *in, *out;
     const int64_t *order;
-    int64_t n, parts;
 } take_work;
 
-static void take_part(void *data, int64_t p)
+static void take_part(void *data, int64_t a, int64_t b)
 {
     const take_work *w = data;
     const int64_t bytes = (int64_t)tally_dtype_size(w->in->dtype), step = w->in->stride * bytes,
-                  to = w->out->stride * bytes, a = tl_key_part(w->n, w->parts, p),
-                  m = tl_key_part(w->n, w->parts, p + 1) - a;
+                  to = w->out->stride * bytes;
     char *y = (char *)w->out->data + a * to;
 
     (bytes == 8   ? take_64
      : bytes == 4 ? take_32
      : bytes == 2 ? take_16
-                  : take_8)(w->in->data, step, w->order + a, m, y, to);
+                  : take_8)(w->in->data, step, w->order + a, b - a, y, to);
 }
 
 void tl_take(int threads, const tally_view *in, const int64_t *order, int64_t n,
              const tally_view *out)
 {
-    take_work all = {in, out, order, n, tl_key_parts(threads, n)};
-    tl_for(threads, all.parts, take_part, &all);
+    tl_for_parts(threads, n, PART, take_part, &(take_work){in, out, order});
 }

@@ -81,3 +81,62 @@ int64_t tl_bounds(int threads, const tally_view *keys, int descending,
 /* Computes the ranges of one sequence. count: see tl_call. */
 void tl_ranges_run(const tl_plan *plan, const tl_plan *count, int threads, const tl_ranges *ranges,
                    tl_line line);
+
+/* ---- range_nodes.c ---- */
+
+enum {
+    TL_RANGE_BATCH = 1024, /* results of a batch */
+    /* Ranges of 2^29 elements or more are folded directly, because places and counts have 32
+     * bits. */
+    TL_RANGE_LEVELS = 29
+};
+
+/* The nodes of one thread's ranges: the elements read so far, the ring buffers of each level, and
+ * the buffers of a batch of results. Zeros before its first use. */
+typedef struct tl_range_nodes {
+    char *memory; /* NULL: not allocated */
+    char *wide, *soa, *result, *out, *nodes;
+    tl_range_ring rings[TL_RANGE_LEVELS];
+    int levels, failed;
+
+    /* There are nodes of elements from .. head - 1 of the sequence; from == head: none. Place 0 is
+     * element `base`. */
+    int64_t base, from, head;
+
+    /* of a batch: places, lengths, result numbers */
+    int32_t place[TL_RANGE_BATCH], length[TL_RANGE_BATCH];
+    int64_t number[TL_RANGE_BATCH];
+} tl_range_nodes;
+
+/* Allocates rings for ranges of less than 2^levels elements. 0: out of memory. */
+int tl_range_nodes_open(tl_range_nodes *s, const tl_plan *plan, int levels);
+void tl_range_nodes_close(tl_range_nodes *s);
+
+/* How many elements must be read before ranges inside low .. high - 1 can be folded. */
+int64_t tl_range_nodes_cost(const tl_range_nodes *s, int64_t low, int64_t high);
+
+/* Folds `count` ranges. Range r is length[r] elements from element place[r] + low on, and ends in
+ * the tile of element high - 1. x: the sequence. Places become those of the nodes. The states are
+ * at s->soa, with padding states up to a multiple of TL_ABREAST. */
+void tl_range_nodes_fold(tl_range_nodes *s, const tl_plan *plan, const char *x, int64_t low,
+                         int64_t high, int64_t count);
+
+/* Statistics of the ranges of a call. */
+typedef struct tl_range_survey {
+    int64_t all; /* the sum of all lengths */
+    /* by_level[l]: elements of ranges whose length has l bits; the last entry has all longer
+     * ones */
+    int64_t by_level[TL_RANGE_LEVELS + 1];
+    int sorted; /* the tiles in which the ranges end do not decrease */
+    int64_t longest;
+} tl_range_survey;
+
+tl_range_survey tl_range_survey_of(const tl_ranges *ranges);
+
+/* The levels that cost least: each costs one step per element; ranges that are too long for them
+ * are folded from their elements. */
+int tl_range_levels(const tl_range_survey *v, int64_t n);
+
+/* The range numbers sorted by the tile in which each range ends (counting sort). NULL: out of
+ * memory. */
+int64_t *tl_range_order(const tl_ranges *ranges);

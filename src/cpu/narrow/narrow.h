@@ -81,9 +81,6 @@ void tl_narrow_rows(const struct tl_lanes_job *job, const struct tl_lanes_from *
 void tl_narrow_windows(const struct tl_lanes_job *job, const struct tl_lanes_from *from,
                        const struct tl_lanes_to *to, int64_t at, int64_t windows);
 
-/* Sets the path and the keys of a plan. loops: those of its instruction set, one for each kind. */
-void tl_narrow_plan(tl_plan *plan, const tl_narrow *loops);
-
 static inline uint16_t tl_key_of(const tl_plan *plan, const tl_state *s)
 {
     assert(plan->narrow && plan->op->state_bytes <= 2);

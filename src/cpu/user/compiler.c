@@ -2,7 +2,7 @@
  * Finds and runs the system's C compiler. No shell is involved. */
 #define _GNU_SOURCE
 #include "user.h"
-#include "store/cleanup.h"
+#include "store/store.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

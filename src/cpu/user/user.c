@@ -4,9 +4,8 @@
  * loaded, and kept in the cache on disk. The folder is removed before the call returns. */
 #define _GNU_SOURCE
 #include "context/context.h"
-#include "store/cleanup.h"
+#include "store/store.h"
 #include "user.h"
-#include "store/cache.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -82,11 +81,11 @@ static tally_status no_folder(tally *ctx, const tl_user *u, const char *folder)
                    folder, strerror(errno));
 }
 
-/* Removes the folder. Async-signal-safe (cleanup.h). */
+/* Removes the folder. Async-signal-safe (store.h). */
 static void remove_folder(const char *folder)
 {
     char path[PATH_BYTES];
-    for (const tl_source *t = tl_sources; t->name; t++)
+    for (const tl_source_text *t = tl_sources; t->name; t++)
         if (is_needed(t->name) && path_of(path, folder, t->name)) unlink(path);
     for (size_t i = 0; i < sizeof products / sizeof *products; i++)
         if (path_of(path, folder, products[i])) unlink(path);
@@ -169,7 +168,7 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         good = good && path_of(path, folder, folders[i]) && !mkdir(path, 0700);
 
-    for (const tl_source *t = tl_sources; t->name; t++)
+    for (const tl_source_text *t = tl_sources; t->name; t++)
         if (is_needed(t->name))
             good = good && write_file(folder, t->name, t->text, strlen(t->text));
 
@@ -245,9 +244,9 @@ static tally_status load(tally *ctx, tl_user_instance *i, const char *folder)
             return TALLY_OK;
         }
 
-        tl_fail(ctx, TALLY_BAD_DATA,
-                "%.200s:%d: the compiled text has other facts than its lines say: %s",
-                i->user->where, i->user->facts.state_line, "a macro or #if must have changed one");
+        tl_bad_data(ctx, "%.200s:%d: the compiled text has other facts than its lines say: %s",
+                    i->user->where, i->user->facts.state_line,
+                    "a macro or #if must have changed one");
     }
 
     if (library) dlclose(library);
@@ -263,7 +262,7 @@ static tl_key key_of(const tl_compiler *c, const tl_scalar *op, const char *isa)
         accumulator(op), u->name,         u->text};
     tl_key key = tl_key_start;
 
-    for (const tl_source *t = tl_sources; t->name; t++)
+    for (const tl_source_text *t = tl_sources; t->name; t++)
         if (is_needed(t->name)) key = tl_key_add(key, t->text, strlen(t->text) + 1);
     for (int i = 1; i < TL_COMPILER_WORDS && c->argument[i]; i++)
         key = tl_key_add(key, c->argument[i], strlen(c->argument[i]) + 1);
@@ -283,9 +282,8 @@ static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i,
     free(library);
     if (written && !load(ctx, i, folder)) return TALLY_OK;
 
-    tally_status status = compile(ctx, c, &i->op, isa, folder);
-    if (!status) status = load(ctx, i, folder);
-    if (status) return status;
+    TL_TRY(compile(ctx, c, &i->op, isa, folder));
+    TL_TRY(load(ctx, i, folder));
 
     library = read_file(folder, "user.so", &bytes);
     if (library && bytes) tl_cache_store(&key, sizeof key, library, bytes);
@@ -301,8 +299,8 @@ tally_status tl_user_compile(tally *ctx, const tl_scalar *op, int isa)
 
     if (op->user->kernel) return TALLY_OK;
     if (!tl_compiler_find(&c))
-        return tl_fail(
-            ctx, TALLY_UNSUPPORTED,
+        return tl_unsupported(
+            ctx,
             "operator '%s': the processors need a C compiler for its text, and there is no %s in "
             "PATH%s",
             op->file, *c.words ? c.words : "cc, gcc or clang",

@@ -105,12 +105,11 @@ static tally_status request_nodes(tl_sequences *a, const tally_view *in, int64_t
         take_known(a, a->end_of[slot], slot);
         return TALLY_OK;
     }
-    tally_status status = compute_nodes(d, a->plan, in, a->base + at, nodes);
-    if (!status)
-        status = tl_gpu_transfer(
-            d, &(tl_copy){TL_RUN, TL_TO_HOST, &nodes->states, 0, nodes_of(a, slot),
-                          (size_t)(nodes->count * a->width * a->plan->op->state_bytes), 0});
-    return status ? status : tl_mark(d, TL_RUN, TL_NODES + slot);
+    TL_TRY(compute_nodes(d, a->plan, in, a->base + at, nodes));
+    TL_TRY(tl_gpu_transfer(
+        d, &(tl_copy){TL_RUN, TL_TO_HOST, &nodes->states, 0, nodes_of(a, slot),
+                      (size_t)(nodes->count * a->width * a->plan->op->state_bytes), 0}));
+    return tl_mark(d, TL_RUN, TL_NODES + slot);
 }
 
 /* S at the end of a piece combines nodes of the pieces before it: the piece is a right sibling,
@@ -165,8 +164,7 @@ static tally_status push_nodes(tl_sequences *a, int slot)
     assert(slot >= 0 && slot < TL_RING && count <= nodes_most(a));
     if (!count) return TALLY_OK;
 
-    const tally_status status = a->known ? TALLY_OK : tl_reached(a->pipe.d, TL_NODES + slot);
-    if (status) return status;
+    if (!a->known) TL_TRY(tl_reached(a->pipe.d, TL_NODES + slot));
 
     const char *from = nodes_of(a, slot);
     for (int k = 0; k < count; k++)
@@ -325,9 +323,9 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_
     /* kept results are one copy */
     if (a->width > 1) p->out.across = 1, p->out.straight = 0;
     if (p->out.here && edges && a->step < results)
-        return tl_fail(d->ctx, TALLY_UNSUPPORTED,
-                       "out->data is memory of the device and the input does not fit beside it: "
-                       "use edges valid, or results in host memory");
+        return tl_unsupported(
+            d->ctx, "out->data is memory of the device and the input does not fit beside it: "
+                    "use edges valid, or results in host memory");
 
     p->in.most = p->out.most = a->width * (a->step + overlap < a->n ? a->step + overlap : a->n);
 
@@ -407,8 +405,8 @@ static tally_status issue_copy(tl_gpu_device *d, const tl_push *p, int64_t from,
     tl_array a;
     if (from == end) return TALLY_OK;
     if (!tl_gpu_find(d, x_at(p, from), &a))
-        return tl_fail(d->ctx, TALLY_INVALID, "x is memory of %s, and %ld bytes after it are not",
-                       d->name, from * p->plan->op->elem_bytes);
+        return tl_invalid(d->ctx, "x is memory of %s, and %ld bytes after it are not", d->name,
+                          from * p->plan->op->elem_bytes);
     const size_t bytes = (size_t)((end - from) * p->plan->op->elem_bytes);
     return tl_gpu_transfer(d,
                            &(tl_copy){TL_RUN, TL_TO_HOST, &a.memory, (size_t)a.byte, to, bytes, 0});
@@ -465,9 +463,8 @@ static tally_status push(tl_gpu_device *d, const tl_push *p)
     tally_status status = TALLY_OK;
 
     if (p->verb == TL_SCAN && here != tl_gpu_holds(d, p->out))
-        return tl_fail(d->ctx, TALLY_UNSUPPORTED,
-                       "%s is memory of %s: x and out must both be, or neither", here ? "x" : "out",
-                       d->name);
+        return tl_unsupported(d->ctx, "%s is memory of %s: x and out must both be, or neither",
+                              here ? "x" : "out", d->name);
     if (!here && p->n * p->plan->op->elem_bytes < d->base.least_bytes) m.from = m.end = p->n;
     if (here) {
         status = push_here(d, p, done, m);
@@ -484,10 +481,8 @@ static tally_status push(tl_gpu_device *d, const tl_push *p)
 tally_status tl_gpu_push(tl_device *base, tally *ctx, const tl_push *p)
 {
     tl_gpu_device *d = tl_gpu_of(base);
-    tally_status status =
-        tl_gpu_enter(d, ctx, "streams and fragments wait: push before the capture");
-    if (status) return status;
-    status = push(d, p);
+    TL_TRY(tl_gpu_enter(d, ctx, "streams and fragments wait: push before the capture"));
+    tally_status status = push(d, p);
     tl_gpu_leave(d);
     return status;
 }

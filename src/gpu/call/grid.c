@@ -122,10 +122,9 @@ static tally_status enter(grid *g, tally *ctx, tl_launch *l)
                        "%s failed in an earlier push, and the stream's memory is lost: close it",
                        g->d->name);
 
-    tally_status status = tl_gpu_enter(g->d, ctx, NO_CAPTURE);
-    if (status) return status;
+    TL_TRY(tl_gpu_enter(g->d, ctx, NO_CAPTURE));
 
-    status = tl_gpu_program(g->d, g->plan.op, "grid", l);
+    tally_status status = tl_gpu_program(g->d, g->plan.op, "grid", l);
     if (!status) status = tl_gpu_come_back(g->d, &g->kept);
     if (!status) status = tl_gpu_come_back(g->d, &g->nodes);
     if (!status) status = tl_gpu_come_back(g->d, &g->packed);
@@ -213,10 +212,9 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     tl_batch b = tl_batch_of(&g->plan, in);
 
     (void)threads, (void)out;
-    tally_status status = enter(g, ctx, &l);
-    if (status) return status;
+    TL_TRY(enter(g, ctx, &l));
 
-    status = tl_batch_data(d, in, g->plan.op->elem_bytes, &b);
+    tally_status status = tl_batch_data(d, in, g->plan.op->elem_bytes, &b);
     if (!status) status = grow(&l, g, end);
     const int64_t launches = d->launches;
     if (!is_long(g, in->n)) first = last = end;
@@ -260,10 +258,9 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     tl_results r = {0};
 
     (void)threads;
-    tally_status status = enter(g, ctx, &l);
-    if (status) return status;
+    TL_TRY(enter(g, ctx, &l));
 
-    status = tl_results_open(g->d, &to, g->plan.op->result_bytes, &r);
+    tally_status status = tl_results_open(g->d, &to, g->plan.op->result_bytes, &r);
     const folded all = {
         .cells = g->width, .blocks = g->count / GRID_BLOCK, .rows = g->count % GRID_BLOCK};
     if (!status) status = fold(&l, g, &r, &all);
@@ -290,19 +287,18 @@ static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *sla
         node.blocks = (int64_t)1 << (level - GRID_LOG);
     else
         node.first_row = kept & -(2 * size), node.rows = size;
-    const tally_status status = fold(l, g, &packed, &node);
+    TL_TRY(fold(l, g, &packed, &node));
 
-    return status ? status
-                  : tl_gpu_read(g->d, tl_slab_state(slab, j, first), &g->packed.memory, 0,
-                                (size_t)cells * slab->bytes);
+    return tl_gpu_read(g->d, tl_slab_state(slab, j, first), &g->packed.memory, 0,
+                       (size_t)cells * slab->bytes);
 }
 
 static tally_status node_from_host(const tl_launch *l, const grid *g, tl_slab *slab, int j,
                                    int64_t first, int64_t cells)
 {
-    const tally_status status = tl_gpu_write(
-        g->d, &g->packed.memory, 0, tl_slab_state(slab, j, first), (size_t)cells * slab->bytes);
-    return status ? status : add(l, g, first, cells, slab->level[j], 0);
+    TL_TRY(tl_gpu_write(g->d, &g->packed.memory, 0, tl_slab_state(slab, j, first),
+                        (size_t)cells * slab->bytes));
+    return add(l, g, first, cells, slab->level[j], 0);
 }
 
 /* Copies all nodes of the slab, some cells at a time, and leaves the device. */
@@ -322,21 +318,20 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
 {
     grid *const g = (grid *)base;
     tl_launch l;
-    const tally_status status = enter(g, ctx, &l);
-    return status ? status : copy_nodes(&l, g, slab, node_to_host, TALLY_OK);
+    TL_TRY(enter(g, ctx, &l));
+    return copy_nodes(&l, g, slab, node_to_host, TALLY_OK);
 }
 
 static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const tl_state *init)
 {
     grid *const g = (grid *)base;
     tl_launch l;
-    tally_status status = enter(g, ctx, &l);
-    if (status) return status;
+    TL_TRY(enter(g, ctx, &l));
 
     assert(!init); /* the device has no grids of scans */
-    status = copy_nodes(&l, g, (tl_slab *)(uintptr_t)slab, node_from_host, grow(&l, g, slab->end));
-    if (!status) g->count = slab->end;
-    return status;
+    TL_TRY(copy_nodes(&l, g, (tl_slab *)(uintptr_t)slab, node_from_host, grow(&l, g, slab->end)));
+    g->count = slab->end;
+    return TALLY_OK;
 }
 
 static void close_grid(tl_grid *base)

@@ -5,7 +5,6 @@
 #include "context/threads.h"
 #include "pieces.h"
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -184,13 +183,12 @@ static int64_t parts_of(const tl_side *s)
 
 static tally_status take_side(tl_pipe *p, tl_side *s, tl_memory *stage, int64_t steps)
 {
-    tally_status status = TALLY_OK;
     size_t part = (size_t)((s->most / steps + 1) * s->bytes);
-    for (int i = 0; !status && i < TL_STAGES && staged(s); i++)
-        status = tl_stage_reserve(p->d, &stage[i], part);
-    for (int i = 0; !status && i < TL_RING && !s->here; i++)
-        status = tl_gpu_take(p->d, (size_t)(s->most * s->bytes), &s->buffer[i]);
-    return status;
+    for (int i = 0; i < TL_STAGES && staged(s); i++)
+        TL_TRY(tl_stage_reserve(p->d, &stage[i], part));
+    for (int i = 0; i < TL_RING && !s->here; i++)
+        TL_TRY(tl_gpu_take(p->d, (size_t)(s->most * s->bytes), &s->buffer[i]));
+    return TALLY_OK;
 }
 
 /* ---- how large pieces may be ---- */
@@ -287,16 +285,13 @@ static tally_status issue_results(run *r, int64_t q)
     tl_memory *to = &r->d->stage[TL_STAGES + block];
     haul h = part_of(r, s, &part->out, k, to);
 
-    tally_status status = k ? TALLY_OK : tl_follow(r->d, TL_OUT, TL_DONE + (int)(j % TL_RING));
-    if (!status)
-        status =
-            transfer(r, TL_OUT, &s->buffer[j % TL_RING], (kept_from(s, part) + h.e0) * s->bytes,
-                     h.block, (h.e1 - h.e0) * s->bytes);
-    if (!status) status = tl_mark(r->d, TL_OUT, TL_STAGED_OUT + (int)block);
-    if (!status && k == r->steps - 1)
-        status = tl_mark(r->d, TL_OUT, TL_STORED + (int)(j % TL_RING));
+    if (!k) TL_TRY(tl_follow(r->d, TL_OUT, TL_DONE + (int)(j % TL_RING)));
+    TL_TRY(transfer(r, TL_OUT, &s->buffer[j % TL_RING], (kept_from(s, part) + h.e0) * s->bytes,
+                    h.block, (h.e1 - h.e0) * s->bytes));
+    TL_TRY(tl_mark(r->d, TL_OUT, TL_STAGED_OUT + (int)block));
+    if (k == r->steps - 1) TL_TRY(tl_mark(r->d, TL_OUT, TL_STORED + (int)(j % TL_RING)));
 
-    return status;
+    return TALLY_OK;
 }
 
 /* Moves part k of piece j in (if there is such a piece), and part k of piece j - PIECES_BEHIND

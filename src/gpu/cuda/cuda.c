@@ -271,9 +271,8 @@ static tally_status cu_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *
     if (error) return tl_cuda_status(ctx, error, "the stream of tally_use_stream");
     return of == g->context
                ? TALLY_OK
-               : tl_fail(ctx, TALLY_INVALID,
-                         "stream %p: must be a stream of the primary context of cuda:%d", stream,
-                         g->number);
+               : tl_invalid(ctx, "stream %p: must be a stream of the primary context of cuda:%d",
+                            stream, g->number);
 }
 
 static tally_status cu_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
@@ -295,8 +294,8 @@ static tally_status cu_capture(tl_gpu *gpu, tally *ctx, uint64_t *number)
         tl_cu.cuStreamGetCaptureInfo(g->stream[TL_RUN], &state, number, NULL, NULL, NULL);
     if (error) return tl_cuda_status(ctx, error, "cuStreamGetCaptureInfo");
     if (state == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "the stream is captured into a graph, and the capture has failed: end it");
+        return tl_unsupported(
+            ctx, "the stream is captured into a graph, and the capture has failed: end it");
     g->captured = state != 0;
     if (!state) *number = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The driver (libcuda), opened at run time once per process, its devices and its errors. */
 #include "cuda.h"
-#include "store/note.h"
+#include "store/store.h"
 #include "context/threads.h"
 #include <dlfcn.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * NVRTC, and the archive of compiled programs (cuda.h). It has the few declarations that are
  * needed, with the names and values of NVIDIA's headers. */
 #include "cuda.h"
-#include "store/note.h"
+#include "store/store.h"
 #include "context/threads.h"
 #include <dlfcn.h>
 #include <stdio.h>

@@ -167,10 +167,11 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     if (at < 0) return TALLY_UNSUPPORTED;
 
     if (at == program->count && g->captured)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "the stream is captured into a graph: kernel %s is not loaded yet: make the "
-                       "same call once before the capture",
-                       name);
+        return tl_unsupported(
+            ctx,
+            "the stream is captured into a graph: kernel %s is not loaded yet: make the "
+            "same call once before the capture",
+            name);
 
     struct kernel *const k = &program->kernels[at];
     if (at == program->count) {

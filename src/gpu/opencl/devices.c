@@ -3,11 +3,10 @@
  * subnormals). The ICD loader is opened at run time, once per process. Its functions and errors are
  * here too. This file calls no other file of this folder. */
 #include "opencl.h"
-#include "store/note.h"
+#include "store/store.h"
 #include "context/threads.h"
 #include <dlfcn.h>
 #include <stdio.h>
-#include <string.h>
 
 #define LIBRARY "libOpenCL.so.1"
 TL_OPENS("opencl", "OpenCL devices", "\"" LIBRARY "\"");

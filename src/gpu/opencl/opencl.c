@@ -115,13 +115,11 @@ static tally_status cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **point
     cl_int error = tl_cl.clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     if (!error)
         error = tl_cl.clGetMemObjectInfo(object, CL_MEM_CONTEXT, sizeof context, &context, NULL);
-    if (error)
-        return tl_fail(ctx, TALLY_INVALID, "object is no cl_mem (clGetMemObjectInfo: error %d)",
-                       error);
+    if (error) return tl_invalid(ctx, "object is no cl_mem (clGetMemObjectInfo: error %d)", error);
 
     if (context != g->context)
-        return tl_fail(
-            ctx, TALLY_INVALID,
+        return tl_invalid(
+            ctx,
             "object is of another cl_context: give tally_use_stream a queue of its context first");
 
     error = tl_cl.clRetainMemObject(object);
@@ -145,8 +143,7 @@ static tally_status cl_forget(tl_gpu *gpu, tally *ctx, void *pointer)
             drop_range(g, i);
             return TALLY_OK;
         }
-    return tl_fail(ctx, TALLY_INVALID, "pointer is %p: must be one that tally_device_pointer gave",
-                   pointer);
+    return tl_invalid(ctx, "pointer is %p: must be one that tally_device_pointer gave", pointer);
 }
 
 /* ---- for pieces ---- */
@@ -339,14 +336,12 @@ static tally_status cl_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *
     if (stream && !error)
         error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_PROPERTIES, sizeof properties,
                                             &properties, NULL);
-    if (error)
-        return tl_fail(ctx, TALLY_INVALID, "stream is no cl_command_queue (error %d)", error);
+    if (error) return tl_invalid(ctx, "stream is no cl_command_queue (error %d)", error);
     if (id != g->id)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "stream is a queue of another device than this context's");
+        return tl_invalid(ctx, "stream is a queue of another device than this context's");
     if (properties & CL_QUEUE_OUT_OF_ORDER)
-        return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "stream is an out-of-order queue: tally needs one that keeps the order");
+        return tl_unsupported(
+            ctx, "stream is an out-of-order queue: tally needs one that keeps the order");
 
     *moves = context != g->context;
     return TALLY_OK;

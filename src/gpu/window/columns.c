@@ -40,8 +40,7 @@ static tally_status launch_lanes(const tl_window_call *c, parts p)
     tl_launch l;
 
     assert(p.each > 0 && p.jump > 0);
-    tally_status status = tl_gpu_program(c->d, b->plan->op, "window", &l);
-    if (status) return status;
+    TL_TRY(tl_gpu_program(c->d, b->plan->op, "window", &l));
 
     return TL_GO(&l, window_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
@@ -192,14 +191,12 @@ tally_status tl_window_columns(const tl_window_call *c, int *done)
         b->n >= (g->valid ? c->w : 1) && (how.kind || (tl_batch_across(b) && (lanes || is_long)));
     if (!*done) return TALLY_OK;
 
-    tally_status status = is_long ? tl_long_columns(c, edges)
-                          : how.kind
-                              ? launch_tiles(c, &how, edges)
-                              : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges));
+    TL_TRY(is_long    ? tl_long_columns(c, edges)
+           : how.kind ? launch_tiles(c, &how, edges)
+                      : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges)));
 
     /* windows at both ends, which fold other levels */
-    if (!status && apart && ends)
-        status = launch_lanes(c, (parts){b->n, ends, b->n - ends, all, EDGES_TOO});
+    if (apart && ends) TL_TRY(launch_lanes(c, (parts){b->n, ends, b->n - ends, all, EDGES_TOO}));
 
-    return status;
+    return TALLY_OK;
 }

@@ -114,8 +114,8 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
                   jobs = far_ ? far_tiles(c, count) : (count + each - 1) / each;
     const int64_t head = tl_before_aligned(c, j0, LINE);
     if (head && count > each * c->d->gpu->processors) {
-        tally_status status = tl_window_exact(c, j0, j0 + head);
-        return status ? status : tl_window_exact(c, j0 + head, j1);
+        TL_TRY(tl_window_exact(c, j0, j0 + head));
+        return tl_window_exact(c, j0 + head, j1);
     }
 
     const int64_t most = (int64_t)BLOCKS * c->d->gpu->processors,
@@ -129,13 +129,8 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
 
     assert((slide || far_ || rounds > 0) && count > 0);
     to.byte += j0 * op->result_bytes;
-    tally_status status = tl_gpu_program(c->d, op,
-                                         slide  ? "window_slide"
-                                         : far_ ? "window_far"
-                                                : "window",
-                                         &l);
-    if (!status && far_) status = tl_status_reserve(c->d, far_words(c, count));
-    if (status) return status;
+    TL_TRY(tl_gpu_program(c->d, op, slide ? "window_slide" : far_ ? "window_far" : "window", &l));
+    if (far_) TL_TRY(tl_status_reserve(c->d, far_words(c, count)));
 
     return TL_GO(&l, window_exact, groups, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .results = tl_results_arguments(&to), .first_item = j0 - tl_window_before(c),

@@ -65,10 +65,9 @@ static tally_status slab_by_levels(const tl_window_call *c, const tl_launch *l, 
 static tally_status by_levels(const tl_window_call *c, int64_t j0, int64_t j1)
 {
     tl_launch l;
-    tally_status status = j0 < j1 ? tl_gpu_program(c->d, c->b->plan->op, "window", &l) : TALLY_OK;
-    for (; !status && j0 < j1; j0 += SLAB)
-        status = slab_by_levels(c, &l, j0, j0 + SLAB < j1 ? j0 + SLAB : j1);
-    return status;
+    if (j0 < j1) TL_TRY(tl_gpu_program(c->d, c->b->plan->op, "window", &l));
+    for (; j0 < j1; j0 += SLAB) TL_TRY(slab_by_levels(c, &l, j0, j0 + SLAB < j1 ? j0 + SLAB : j1));
+    return TALLY_OK;
 }
 
 /* ---- tiles of rows ---- */
@@ -98,9 +97,7 @@ tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const 
     tl_launch l;
 
     assert(p->width <= tile_rows / 2 && pitch % row == 0);
-    tally_status status =
-        tl_gpu_program(c->d, c->b->plan->op, rows->pitch ? "window_table" : "window_long", &l);
-    if (status) return status;
+    TL_TRY(tl_gpu_program(c->d, c->b->plan->op, rows->pitch ? "window_table" : "window_long", &l));
 
     tl_arguments_tiles tiles = tl_tiles_arguments(c, c->b, &s, p, jobs, edges);
 
@@ -297,13 +294,13 @@ static tally_status compute(const tl_window_call *c)
     if (whole >= end || g->least > c->w || (shrink && c->b->rows > 1) ||
         (!exact && !tiles && !cut_levels(c, 0, &k)))
         whole = end = count;
-    tally_status status = by_levels(c, 0, whole);
-    if (!status && whole < end)
-        status = exact   ? tl_window_exact(c, whole, end)
-                 : tiles ? tl_whole_windows(c, whole, end, EDGES_TOO)
-                         : by_groups(c, &k, whole, end);
+    TL_TRY(by_levels(c, 0, whole));
+    if (whole < end)
+        TL_TRY(exact   ? tl_window_exact(c, whole, end)
+               : tiles ? tl_whole_windows(c, whole, end, EDGES_TOO)
+                       : by_groups(c, &k, whole, end));
 
-    return status ? status : by_levels(c, end, count);
+    return by_levels(c, end, count);
 }
 
 tally_status tl_window_long(const tl_window_call *c)

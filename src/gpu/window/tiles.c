@@ -53,8 +53,7 @@ static tally_status find_tile_firsts(const tl_launch *l, tl_batch *b, const tl_w
 {
     b->first = (tl_memory){0};
     if (!b->listed) return TALLY_OK;
-    tally_status status = tl_gpu_take(l->d, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
-    if (status) return status;
+    TL_TRY(tl_gpu_take(l->d, (size_t)jobs * 2 * sizeof(int64_t), &b->first));
     return TL_GO(l, tile_firsts, (jobs + WINDOW_THREADS - 1) / WINDOW_THREADS,
                  .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .at = p->at, .each = each,
                  .jobs = jobs, .first = b->first.handle);
@@ -85,8 +84,8 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
     if (head && p->count > s->each * c->d->gpu->processors) {
         tl_window_fold some = *p, others = *p;
         some.count = head, others.count -= head, others.at += head;
-        tally_status status = tl_launch_tiles(c, s, &some, edges);
-        return status ? status : tl_launch_tiles(c, s, &others, edges);
+        TL_TRY(tl_launch_tiles(c, s, &some, edges));
+        return tl_launch_tiles(c, s, &others, edges);
     }
 
     const int64_t jobs = (p->count + s->each - 1) / s->each;
@@ -95,9 +94,8 @@ tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, cons
     tl_launch l;
     tl_batch b = *c->b;
     if (!jobs) return TALLY_OK;
-    tally_status status = tl_batch_program(c->d, &b, s->shape, &l);
-    if (status) return status;
-    status = find_tile_firsts(&l, &b, p, s->each, jobs);
+    TL_TRY(tl_batch_program(c->d, &b, s->shape, &l));
+    tally_status status = find_tile_firsts(&l, &b, p, s->each, jobs);
     if (!status)
         status = TL_GO(&l, window_tile, jobs, .tiles = tl_tiles_arguments(c, &b, s, p, jobs, edges),
                        .local_bytes = s->local_bytes);
@@ -317,8 +315,7 @@ static tally_status launch_walk(const tl_window_call *c, const walk *how, tl_win
     tl_launch l;
 
     assert(p.count > 0 && each < INT32_MAX / 2);
-    tally_status status = tl_gpu_program(c->d, c->b->plan->op, shapes[how->kind][top], &l);
-    if (status) return status;
+    TL_TRY(tl_gpu_program(c->d, c->b->plan->op, shapes[how->kind][top], &l));
 
     tl_arguments_tiles tiles = tl_tiles_arguments(c, c->b, &s, &p, jobs, edges);
     if (nodes) {
@@ -391,8 +388,8 @@ static tally_status compute_cut(const tl_window_call *c, const tl_window_fold *a
 
     assert(before + after < all->count);
     first.count = before, last.count = after, last.at += all->count - after;
-    tally_status status = tl_launch_tiles(c, &s, &first, EDGES_TOO);
-    return status ? status : tl_launch_tiles(c, &s, &last, EDGES_TOO);
+    TL_TRY(tl_launch_tiles(c, &s, &first, EDGES_TOO));
+    return tl_launch_tiles(c, &s, &last, EDGES_TOO);
 }
 
 int tl_whole_windows_take(const tl_window_call *c) { return walk_takes(c) || passes_take(c); }

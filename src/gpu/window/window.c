@@ -74,8 +74,8 @@ tally_status tl_window_batch(tl_gpu_device *d, const tl_batch *b, const tl_resul
     if (!g.valid && g.before > b->longest) g.before = b->longest;
     if (!g.valid && g.after > b->longest) g.after = b->longest;
     const tl_window_call call = call_of(d, b, r, &g);
-    tally_status status = windows(&call);
-    if (!status && masked && o->min_count > 0) status = blank(&call, c->count, o->min_count);
+    TL_TRY(windows(&call));
+    if (masked && o->min_count > 0) TL_TRY(blank(&call, c->count, o->min_count));
 
-    return status;
+    return TALLY_OK;
 }

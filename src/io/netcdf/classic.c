@@ -18,7 +18,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { DIMENSIONS = 10, VARIABLES = 11, ATTRIBUTES = 12, TYPES = 11, CDF5 = 5 };

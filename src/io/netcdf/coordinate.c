@@ -201,8 +201,7 @@ static tally_status add_variable(tally_file *f, const char *names, tally_dtype d
                                  const void *values)
 {
     tl_netcdf_new *const n = f->writer->netcdf;
-    tally_status s = tl_check_host(f, values, "values");
-    if (s) return s;
+    TL_TRY(tl_check_host(f, values, "values"));
     tl_netcdf_variable of = {.type = tl_netcdf_type(dtype), .ndims = tl_netcdf_names(names)};
     if (of.ndims < 0 || (!values && of.ndims != f->info.ndim))
         return tl_invalid_on(
@@ -212,7 +211,7 @@ static tally_status add_variable(tally_file *f, const char *names, tally_dtype d
                                  tally_dtype_name(dtype) ? tally_dtype_name(dtype)
                                                          : "of that number");
     tl_netcdf_lock();
-    s = tl_netcdf_define(f, n);
+    tally_status s = tl_netcdf_define(f, n);
     if (!s) s = define(f, n, names, &of, values);
     tl_netcdf_unlock();
 
@@ -225,8 +224,7 @@ tally_status tally_file_coordinate(tally_file *f, const char *name, int dimensio
                                    tally_dtype dtype, const void *values)
 {
     char names[2 * NC_MAX_NAME + 4], of[NC_MAX_NAME + 1];
-    const tally_status s = tl_check_netcdf(f);
-    if (s) return s;
+    TL_TRY(tl_check_netcdf(f));
     if (!name) return tl_invalid(f->ctx, "name is NULL");
     if (!values) return tl_invalid(f->ctx, "values is NULL");
     if (dimension < 0 || dimension >= f->info.ndim)
@@ -240,8 +238,7 @@ tally_status tally_file_coordinate(tally_file *f, const char *name, int dimensio
 tally_status tally_file_variable(tally_file *f, const char *names, tally_dtype dtype,
                                  const void *values)
 {
-    const tally_status s = tl_check_netcdf(f);
-    if (s) return s;
+    TL_TRY(tl_check_netcdf(f));
     if (!names) return tl_invalid(f->ctx, "names is NULL");
     return add_variable(f, names, dtype, values);
 }
@@ -250,12 +247,11 @@ tally_status tally_file_attribute(tally_file *f, const char *variable, const cha
                                   const char *text)
 {
     int id = NC_GLOBAL, error = 0;
-    tally_status s = tl_check_netcdf(f);
-    if (s) return s;
+    TL_TRY(tl_check_netcdf(f));
     if (!name || !text) return tl_invalid(f->ctx, "name or text is NULL");
     tl_netcdf_new *const n = f->writer->netcdf;
     tl_netcdf_lock();
-    s = tl_netcdf_define(f, n);
+    tally_status s = tl_netcdf_define(f, n);
     if (!s && variable) error = tl_nc.nc_inq_varid(n->file, variable, &id);
     if (!s && !error) error = tl_nc.nc_put_att_text(n->file, id, name, strlen(text), text);
     if (!s) s = tl_netcdf_status(f, error, name);
@@ -266,22 +262,20 @@ tally_status tally_file_attribute(tally_file *f, const char *variable, const cha
 
 tally_status tally_file_like(tally_file *f, const tally_file *source)
 {
-    tally_status s = tl_check_netcdf(f);
-    if (s) return s;
+    TL_TRY(tl_check_netcdf(f));
     if (!source || !source->netcdf)
         return tl_invalid(f->ctx, "source is not a NetCDF file that is open for reading");
     tl_netcdf_lock();
-    s = copy_coordinates(f, f->writer->netcdf, source);
+    tally_status s = copy_coordinates(f, f->writer->netcdf, source);
     tl_netcdf_unlock();
     return s;
 }
 
 tally_status tally_file_fill(tally_file *f, const void *value)
 {
-    tally_status s = tl_check_netcdf(f);
-    if (s) return s;
+    TL_TRY(tl_check_netcdf(f));
     if (!value) return tl_invalid(f->ctx, "value is NULL");
-    if ((s = tl_check_host(f, value, "value"))) return s;
+    TL_TRY(tl_check_host(f, value, "value"));
     tl_netcdf_new *const n = f->writer->netcdf;
     const tl_netcdf_kept *last = n->coordinates;
     while (last && last->next) last = last->next;

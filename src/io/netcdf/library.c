@@ -2,7 +2,7 @@
  * Opens libnetcdf, once per process, and guards every call of it: one thread at a time, with HDF5's
  * error messages off. At the end: facts of HDF5 files that libnetcdf does not give. */
 #include "netcdf.h"
-#include "store/note.h"
+#include "store/store.h"
 #include "context/threads.h"
 #include <dlfcn.h>
 #include <stdio.h>

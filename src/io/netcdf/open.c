@@ -143,8 +143,7 @@ static tally_status find(const tally_file *f, tl_part *p, const tally_file_optio
     if (error) return tl_bad_data_on(of, "%s", tl_nc.nc_strerror(error));
     p->open = 1;
     of->group = p->file;
-    const tally_status s = tl_netcdf_find(of, o->variable, &of->group, &of->variable);
-    if (s) return s;
+    TL_TRY(tl_netcdf_find(of, o->variable, &of->group, &of->variable));
     error = tl_netcdf_inquire(of->group, of->variable, v);
     if (error) return tl_bad_data_on(of, "%s", tl_nc.nc_strerror(error));
     if (p == n->parts && !(n->variable = strdup(v->name)))

@@ -7,7 +7,6 @@
  *    . 1 1|2 2 .      and copied */
 #include "netcdf.h"
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -116,8 +116,7 @@ static tally_status other_sign(const tl_source *from, tl_packing *p)
     if (tl_is_float(p->stored) ||
         tl_nc.nc_inq_att(from->group, from->variable, "_Unsigned", &type, &length))
         return TALLY_OK;
-    const tally_status s = tl_netcdf_text(from, "_Unsigned", &text);
-    if (s) return s;
+    TL_TRY(tl_netcdf_text(from, "_Unsigned", &text));
     for (size_t n = text ? strlen(text) : 0; n && text[n - 1] == ' ';) text[--n] = 0;
     const int wanted = text && !strcasecmp(text, "true"),
               understood = wanted || (text && !strcasecmp(text, "false"));
@@ -156,13 +155,11 @@ tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, 
     memset(p, 0, sizeof *p);
     const tally_dtype packed_dtype = p->stored = tl_packed_dtype(type);
     if (!packed_dtype) return no_numbers(from, type);
-    tally_status s = other_sign(from, p);
-    if (!s) s = number(from, "scale_factor", &p->scaled, &p->scale);
-    if (!s) s = number(from, "add_offset", &p->shifted, &p->offset);
-    const tl_fp fp = tl_fp_enter();
-    for (int i = 0; i < 2 && !s; i++) s = missing(from, names[i], packed_dtype, p);
-    tl_fp_leave(fp);
-    if (s) return s;
+    TL_TRY(other_sign(from, p));
+    TL_TRY(number(from, "scale_factor", &p->scaled, &p->scale));
+    TL_TRY(number(from, "add_offset", &p->shifted, &p->offset));
+    TL_LAW_FP;
+    for (int i = 0; i < 2; i++) TL_TRY(missing(from, names[i], packed_dtype, p));
     p->given = p->scaled || p->shifted || want == TALLY_F64 ? TALLY_F64 : p->stored;
     if (want && want != p->given)
         return tl_invalid_on(from, "%s is %s: --dtype may be that or f64, and %s was asked for",
@@ -268,8 +265,7 @@ static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n,
 int tl_unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int64_t *bad)
 {
     assert(n >= 0);
-    const tl_fp fp = tl_fp_enter();
+    TL_LAW_FP;
     const int whole = unpack(p, stored, out, n, bad);
-    tl_fp_leave(fp);
     return whole;
 }

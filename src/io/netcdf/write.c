@@ -184,8 +184,7 @@ static void release(const tally_file *f)
 static tally_status begin(const tally_file *f, tl_netcdf_new *n)
 {
     if (n->data) return TALLY_OK;
-    const tally_status s = tl_netcdf_define(f, n);
-    if (s) return s;
+    TL_TRY(tl_netcdf_define(f, n));
     int error = tl_nc.nc_enddef(n->file);
     for (const tl_netcdf_kept *k = n->coordinates; k && !error; k = k->next)
         error = k->bytes ? tl_nc.nc_put_var(n->file, k->variable, k->values) : 0;
