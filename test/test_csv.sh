@@ -63,6 +63,9 @@ ok "printf 'x,y,z\n1,2\n3,4, ,,\n5,6,7,\"\",\n' | tally reduce sum --column x,y"
 ok "printf 'x y \n1 2\t\n 3 4 \n' | tally reduce sum --column y" 6
 ok "printf '1 2\n3\n' | tally reduce sum" 6
 
+bad 1 'printf "a\0b,x\n1,2\n" | tally scan sum --column x --keep --format csv' 'tally: standard input: the header has a byte 0, and --keep cannot write it'
+ok 'printf "a\0b,x\n1,2\n" | tally scan sum --column x --format csv' 2
+
 # ---- numbers as times ----
 printf 't;v\n1,5;1\n2,25;2\n2,5;4\n' >comma.csv
 ok 'tally window sum --by t --last 1 --column v --decimal , comma.csv' $'1\n3\n6'

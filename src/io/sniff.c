@@ -275,7 +275,9 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     if (!s && header && n && columns) {
         size_t length = (size_t)(r->next - r->line);
         while (length && (r->line[length - 1] == '\n' || r->line[length - 1] == '\r')) length--;
-        if (!(l->header = strndup(r->line, length)))
+        if (o->keep && memchr(r->line, 0, length))
+            s = tl_bad_data_on(f, "the header has a byte 0, and --keep cannot write it");
+        else if (!(l->header = strndup(r->line, length)))
             s = tl_no_memory(f->ctx, length + 1, "the header");
     }
 
