@@ -234,7 +234,7 @@ static tally_status check_words(tally_file *f, const tl_layout *l, int from, tl_
         while (w < end && w->column < i) w++;
         if ((w < end && w->column == i) || tl_column_kind(&t, from, i) != TL_WORD) continue;
         for (int k = from; k < *n; k++)
-            if (i < r[k].n && tl_kind(&t, &r[k].f[i]) == TL_NUMBER)
+            if (i < r[k].n && tl_other_spelling(&t, &r[k].f[i]))
                 return tl_invalid_on(f, "column %ld has words and numbers: choose with --column",
                                      i + 1);
     }
