@@ -319,6 +319,8 @@ bad 1 'head -c 10 skip.zst | tally reduce count' 'tally: standard input: is dama
 for f in twice.gz twice.zst; do ok "tally reduce count $f" 131072; done
 has '! tally reduce sum hurt.csv.zst' 'hurt.csv.zst: is damaged near byte [0-9]+ of its zstd data: its bytes make no sense'
 has '! tally reduce sum more.csv.gz' 'more.csv.gz: is damaged near byte [0-9]+ of its gzip data: incorrect header check'
+head -c 300000 /dev/zero | cat full.txt.gz - full.txt.gz - >padded.gz # zeros after a member
+ok 'tally reduce count padded.gz' 131072
 mkfifo open
 # an input that does not end: the error comes at once
 ok "{ gzip -c long.csv; exec sleep 30; } >open 2>/dev/null & timeout 10 tally reduce sum --dtype i64 --column y - <open 2>&1; kill \$!; true" "tally: standard input: no column 'y'; the columns are 1 'x'"

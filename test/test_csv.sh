@@ -39,6 +39,9 @@ done
 for cell in A5 5A 2024-05-01 12:30 - % '#5' 5kg; do
     ok "printf 'a,b,c\nx,%s,1\ny,%s,2\n' '$cell' '$cell' | tally reduce sum --axis 0" 3
 done
+for cell in 5% '$5' 3,14; do # nor is one whose first cell is a word
+    bad 2 "printf 'a;b;c\nx;-;1\ny;%s;2\n' '$cell' | tally reduce sum" 'tally: standard input: column 2 has words and numbers: choose with --column'
+done
 printf 'id,price,qty\n1,10,2\n2,3,14,5\n' >long.csv # 3,14 without quotes
 printf 'x y\n1 10 20\n2 30 40\n' >rows.txt          # as write.table of R, without quotes
 printf 'at temp wind\n1 10 3\n2    4\n' >blank.txt
@@ -62,6 +65,9 @@ done
 ok "printf 'x,y,z\n1,2\n3,4, ,,\n5,6,7,\"\",\n' | tally reduce sum --column x,y" $'9\n12'
 ok "printf 'x y \n1 2\t\n 3 4 \n' | tally reduce sum --column y" 6
 ok "printf '1 2\n3\n' | tally reduce sum" 6
+
+bad 1 'printf "a\0b,x\n1,2\n" | tally scan sum --column x --keep --format csv' 'tally: standard input: the header has a byte 0, and --keep cannot write it'
+ok 'printf "a\0b,x\n1,2\n" | tally scan sum --column x --format csv' 2
 
 # ---- numbers as times ----
 printf 't;v\n1,5;1\n2,25;2\n2,5;4\n' >comma.csv

@@ -354,8 +354,7 @@ def _beside(waiting, heads, parts):
     if waiting:
         rows = pa.Table.from_batches(waiting)
         table = {name: rows.column(at).slice(0, count) for at, name in enumerate(rows.schema.names)}
-        rest = rows.slice(count)
-        waiting[:] = rest.to_batches()
+        waiting[:] = rows.slice(count).to_batches() or [waiting[0].slice(0, 0)]  # the columns stay
     for head, part in zip(heads, parts):
         table |= _lanes(head, np.asarray(part))
     return table

@@ -4,6 +4,7 @@ those of the command line for the same numbers in .npy files and CSV."""
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import subprocess
@@ -210,9 +211,9 @@ def test_windows_along_times_that_are_refused(files):
 
 def test_columns_beside_results(files, tmp_path):
     folder, table = files
-    for ending in ("parquet", "arrow", "csv"):
-        path = tmp_path / f"out.{ending}"
-        run("window", "mean,max", "-w", 3, "--center", "--column", "v", "--keep", folder / "t.parquet", "-o", path)
+    for ending, center in itertools.product(("parquet", "arrow", "csv"), (True, False)):
+        path, where = tmp_path / f"out.{ending}", ["--center"] * center
+        run("window", "mean,max", "-w", 3, *where, "--column", "v", "--keep", folder / "t.parquet", "-o", path)
         if ending == "csv":
             found = pd.read_csv(path)
             assert list(found) == [*table.column_names, "mean", "max"] and len(found) == len(table)
@@ -220,7 +221,7 @@ def test_columns_beside_results(files, tmp_path):
         found = pq.read_table(path) if ending == "parquet" else pa.ipc.open_file(path).read_all()
         assert found.select(table.column_names).equals(table)
         assert np.array_equal(
-            found["mean"], tally.window(table["v"].to_numpy(), "mean", 3, center=True), equal_nan=True
+            found["mean"], tally.window(table["v"].to_numpy(), "mean", 3, center=center), equal_nan=True
         )
     assert sorted(os.listdir(tmp_path)) == ["out.arrow", "out.csv", "out.parquet"]
     tabs = pa.table({"k": ["a\tb", 'c"', "d,e"], "v": [1, 2, 3]})

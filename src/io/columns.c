@@ -230,6 +230,20 @@ static int sign_at(const char *p)
     return strchr("-+()<>~*= $%", *p) ? 1 : *p == '\xc2' ? 2 : 3 * (*p == '\xe2');
 }
 
+int tl_other_spelling(const tl_lines *t, const tl_field_text *x)
+{
+    tl_field_text bare = *x; /* without the signs around it */
+    for (int k = 1; k <= 3; k++)
+        if (bare.e - bare.s >= k && sign_at(bare.e - k) == k)
+            bare.e -= k, k = 0;
+        else if (bare.e - bare.s >= k && sign_at(bare.s) == k)
+            bare.s += k, k = 0;
+    static const tl_layout comma = {.decimal = ','};
+    const tl_lines other = {.l = &comma, .dtype = TALLY_F64};
+    return tl_grouped(bare.s, bare.e) || tl_kind(t, &bare) == TL_NUMBER ||
+           tl_kind(&other, &bare) == TL_NUMBER;
+}
+
 /* Refuses column i of words if its first word is a number in another spelling, because a column
  * of numbers must not be ignored silently. */
 static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
@@ -237,18 +251,8 @@ static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
     assert(i >= 0);
     const tl_field_text *const x = tl_first_known_cell(&c->lines, c->from, i);
     assert(x);
-    tl_field_text bare = *x; /* without the signs around it */
-    for (int k = 1; k <= 3; k++)
-        if (bare.e - bare.s >= k && sign_at(bare.e - k) == k)
-            bare.e -= k, k = 0;
-        else if (bare.e - bare.s >= k && sign_at(bare.s) == k)
-            bare.s += k, k = 0;
+    if (!tl_other_spelling(&c->lines, x)) return TALLY_OK;
     const char between = tl_grouped(x->s, x->e);
-    static const tl_layout comma = {.decimal = ','};
-    const tl_lines other = {.l = &comma, .dtype = TALLY_F64};
-    if (!tl_grouped(bare.s, bare.e) && tl_kind(&c->lines, &bare) != TL_NUMBER &&
-        tl_kind(&other, &bare) != TL_NUMBER)
-        return TALLY_OK;
     char option[40] = "";
     const char quote = between == '\'' ? '"' : '\'';
     if (between)

@@ -140,11 +140,15 @@ static const char *unzstd(tl_compressed *c, size_t n, size_t *at, size_t *made)
     return c->zstd.failed(r) ? senseless : NULL;
 }
 
-/* Decompresses n bytes; a file may have several members. 0: a failure, or no reader. A full output
- * may be followed by more, unless its member has ended. */
+/* Decompresses n bytes; a file may have several members, and zeros after a member of gzip. 0: a
+ * failure, or no reader. A full output may be followed by more, unless its member has ended. */
 static int block(tl_compressed *c, size_t n)
 {
     for (size_t at = 0, made = 0; at < n || (made == BLOCK && c->open);) {
+        if (c->kind == GZIP && !c->open && !c->in[at]) { /* as tar and tapes fill up a block */
+            at++;
+            continue;
+        }
         const char *const why = (c->kind == GZIP ? inflate : unzstd)(c, n, &at, &made);
         if (why) return bad(c, (int64_t)(n - at), why);
         if (!give(c, made)) return 0;

@@ -196,6 +196,9 @@ const tl_field_text *tl_first_known_cell(const tl_lines *t, int from, int64_t i)
 int tl_column_kind(const tl_lines *t, int from, int64_t i);
 int64_t tl_widest(const tl_lines *t);
 
+/* columns.c: is x a number, or one in another spelling, as 5% and 3,14? */
+int tl_other_spelling(const tl_lines *t, const tl_field_text *x);
+
 /* Whether every column has a number or a word in the records after the first. */
 int tl_columns_known(const tl_lines *t);
 

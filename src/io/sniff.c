@@ -230,7 +230,7 @@ static tally_status check_words(tally_file *f, const tl_layout *l, int from, tl_
         while (w < end && w->column < i) w++;
         if ((w < end && w->column == i) || tl_column_kind(&t, from, i) != TL_WORD) continue;
         for (int k = from; k < *n; k++)
-            if (i < r[k].n && tl_kind(&t, &r[k].f[i]) == TL_NUMBER)
+            if (i < r[k].n && tl_other_spelling(&t, &r[k].f[i]))
                 return tl_invalid_on(f, "column %ld has words and numbers: choose with --column",
                                      i + 1);
     }
@@ -270,7 +270,9 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
     if (!s && header && n && columns) {
         size_t length = (size_t)(r->next - r->line);
         while (length && (r->line[length - 1] == '\n' || r->line[length - 1] == '\r')) length--;
-        if (!(l->header = strndup(r->line, length)))
+        if (o->keep && memchr(r->line, 0, length))
+            s = tl_bad_data_on(f, "the header has a byte 0, and --keep cannot write it");
+        else if (!(l->header = strndup(r->line, length)))
             s = tl_no_memory(f->ctx, length + 1, "the header");
     }
 
