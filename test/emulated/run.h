@@ -132,8 +132,12 @@ static int fibers_launch(void (*body)(void), int groups, int threads)
 /* ---- programs: the compiled texts ---- */
 
 enum { ARGUMENTS = 48 };
+/* Each kernel is a shared object of its own, compiled when it is launched first: most programs have
+ * several kernels and launch one. */
 struct tl_program {
-    void *object;
+    char *text;
+    size_t length;
+    void *objects[TL_KERNELS];
 };
 
 /* ---- the sanitizers: null where the test is built without them ---- */
@@ -186,12 +190,13 @@ void __wrap_tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
 
 /* ---- programs ---- */
 
-/* Compiles `text` to a shared object. 0: the compiler fails. -fwrapv: threads beyond a tile's end
- * fold whatever local memory held, and leave the result out. */
-static int compile(const char *text, size_t length, const char *path)
+/* Compiles the kernel of `text` to a shared object. 0: the compiler fails. -fwrapv: threads beyond a
+ * tile's end fold whatever local memory held, and leave the result out. */
+static int compile(const char *kernel, const char *text, size_t length, const char *path)
 {
     char command[600];
     FILE *f = fopen("emulated.cpp", "w");
+    if (f) fprintf(f, "#define EMULATE_%s 0, extern \"C\"\n", kernel);
     const int written = f && fwrite(text, 1, length, f) == length;
     if (f) fclose(f);
     snprintf(command, sizeof command,
@@ -205,20 +210,38 @@ static int compile(const char *text, size_t length, const char *path)
 static tally_status run_build(tl_gpu *g, tally *c, const char *text, size_t length, tl_code how,
                               tl_program **p)
 {
-    static int number; /* a name once: the loader keeps them */
-    char path[60];
     (void)g, (void)how;
-    snprintf(path, sizeof path, "./emulated%d.so", number++);
-    void *const object = compile(text, length, path) ? dlopen(path, RTLD_NOW) : NULL;
-    emulator **const at = object ? dlsym(object, "emulated") : NULL;
-    unlink(path);
-    if (!at || !(*p = malloc(sizeof **p)))
-        return tl_fail(c, TALLY_BAD_DATA, "error: the text does not compile as C++");
-    *at = &fibers;
-    (*p)->object = object;
+    *p = calloc(1, sizeof **p);
+    if (*p) (*p)->text = malloc(length), (*p)->length = length;
+    if (!*p || !(*p)->text) return tl_fail(c, TALLY_NO_MEMORY, "no memory for a text");
+    memcpy((*p)->text, text, length);
     return TALLY_OK;
 }
-static void run_unload(tl_gpu *g, tl_program *p) { (void)g, dlclose(p->object), free(p); }
+static void run_unload(tl_gpu *g, tl_program *p)
+{
+    (void)g;
+    for (int i = 0; i < TL_KERNELS; i++)
+        if (p->objects[i]) dlclose(p->objects[i]);
+    free(p->text), free(p);
+}
+
+/* Kernel `id` of a program; NULL: it does not compile. */
+static void *kernel_of(tl_program *p, int id)
+{
+    static int number; /* a name once: the loader keeps them */
+    const char *const name = tl_gpu_kernels[id].name;
+    void *const object = p->objects[id];
+    char path[60];
+    if (object) return dlsym(object, name);
+    snprintf(path, sizeof path, "./emulated%d.so", number++);
+    p->objects[id] =
+        compile(name, p->text, p->length, path) ? dlopen(path, RTLD_NOW) : NULL;
+    unlink(path);
+    emulator **const at = p->objects[id] ? dlsym(p->objects[id], "emulated") : NULL;
+    if (!at) return NULL;
+    *at = &fibers;
+    return dlsym(p->objects[id], name);
+}
 
 /* ---- launches ---- */
 
@@ -270,7 +293,7 @@ static tally_status run_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kern
     memset(&run, 0, sizeof run);
     const uint64_t *const head = put_arguments(tl_gpu_kernels[id].parameters, start, &at, &values),
                           epoch = head ? head[1] : 0;
-    *(void **)&run.kernel = dlsym(p->object, name);
+    *(void **)&run.kernel = kernel_of(p, id);
     fibers.local_memory = start->local_bytes ? malloc((size_t)start->local_bytes) : NULL;
     /* groups that share jobs: as many as there are, or some of them take several */
     const int64_t groups =
@@ -291,7 +314,7 @@ static const tl_gpu_calls run_calls = {
 static tally *open_emulated(tl_device **cpu)
 {
     static const char nothing[] = "\n";
-    if (!compile(nothing, sizeof nothing - 1, "./emulated.so")) return NULL;
+    if (!compile("none", nothing, sizeof nothing - 1, "./emulated.so")) return NULL;
     if (__asan_set_error_report_callback) __asan_set_error_report_callback(after_report);
     setenv("TALLY_KERNELS", TALLY_SOURCE_DIR "/test/emulated", 1);
     fibers_begin();

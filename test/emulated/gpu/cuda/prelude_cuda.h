@@ -2,7 +2,6 @@
  * The words of src/gpu/cuda/prelude_cuda.h in C++ for a processor: a thread is a fiber
  * (run.h), which puts it in the place of the other (TALLY_KERNELS). What CUDA wants aligned is
  * read by types that are, so that a sanitizer sees it. */
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #define TL_CUDA 1
@@ -24,13 +23,19 @@ struct emulator {
 };
 extern "C" {
 emulator *emulated; /* set by the host */
+/* (what <math.h> has for C++ takes longer to read than all that follows) */
+f32 sqrtf(f32), fmaf(f32, f32, f32);
+f64 sqrt(f64), fma(f64, f64, f64), fabs(f64);
 }
 
 #define fn                                 static inline
 #define seldom_fn                          fn
 #define far_fn                             static
-#define KERNEL(name, threads)              extern "C" void name
-#define KERNEL_BLOCKS(name, threads, most) extern "C" void name
+/* the others of a program are functions that nobody calls: run.h defines EMULATE_name for one */
+#define SECOND(a, b, ...)                  b
+#define LINKAGE(...)                       SECOND(__VA_ARGS__)
+#define KERNEL(name, threads)              LINKAGE(EMULATE_##name, fn, fn) void name
+#define KERNEL_BLOCKS(name, threads, most) LINKAGE(EMULATE_##name, fn, fn) void name
 #define GLOBAL
 #define LOCAL
 #define SHARED         static /* one group at a time */
