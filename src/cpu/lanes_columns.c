@@ -215,8 +215,8 @@ typedef struct {
 
 /* ---- narrow elements ---- */
 
-/* Folds or scans rows at .. at + m - 1. Each column begins with the nodes of the blocks before them,
- * if w->b, or with the initial value. */
+/* Folds or scans rows at .. at + m - 1. Each column begins with the nodes of the blocks before
+ * them, if w->b, or with the initial value. */
 static void do_narrow_rows(work *w, int64_t at, int64_t m)
 {
     const tl_lanes_job *job = w->c->job;

@@ -151,8 +151,8 @@ TL_INLINE VS W(ranges_any)(const tl_range_work *k, const int32_t *from, const in
     return s;
 }
 
-/* The kernel: reads the next k->m elements, if any, then stages the states of k->results ranges that
- * end in the current tile. */
+/* The kernel: reads the next k->m elements, if any, then stages the states of k->results ranges
+ * that end in the current tile. */
 static void W(do_ranges)(const tl_range_work *k, tl_par p)
 {
     assert(k->results % TL_ABREAST == 0 && k->results <= TL_SOA);
