@@ -261,7 +261,8 @@ static void subtract(const minus *m, input *in)
         for (int d = 0; d < last; d++) from += m->distance[d][index[d]];
         for (int64_t i = 0; i < in->shape[last]; i++) {
             char *const at = (char *)in->own + (size_t)(row + i) * size;
-            const double x = real_value(in->dtype, at) - values[from + m->distance[last][i]];
+            double x = real_value(in->dtype, at) - values[from + m->distance[last][i]];
+            if (x != x) x = __builtin_nan(""); /* processors differ in the sign of inf - inf */
             const float narrow = (float)x;
             memcpy(at, in->dtype == TALLY_F64 ? (const void *)&x : (const void *)&narrow, size);
         }

@@ -140,7 +140,7 @@ void reduce_shares(const operators *ops, int i, result *r, int64_t count, const 
         const int64_t group = n->offsets ? k / n->inner % n->groups : 0,
                       all = n->offsets ? n->offsets[group + 1] - n->offsets[group] : n->len,
                       part = ops->share[i] == 'v' ? counts[k] : all - counts[k];
-        const double share = (double)part / (double)all;
+        const double share = all ? (double)part / (double)all : __builtin_nan("");
         memcpy(&counts[k], &share, sizeof share);
     }
     r->info.output = TALLY_F64;

@@ -166,7 +166,7 @@ ok "printf 'a,1\na,nan\nb,nan\na,4\nb,5\nb,\nb,1\n' | tally reduce valid,missing
 a,0.6666666666666666,0.3333333333333333,2
 b,0.5,0.5,2'
 printf '0\n0\n3\n4\n' >offsets.txt
-ok "printf '1\nnan\n3\nnan\n' | tally reduce missing --segments offsets.txt | paste -sd' '" 'nan 0.3333333333333333 1'
+ok "printf '1\nnan\n3\nnan\n' | tally reduce missing --segments offsets.txt --hex | paste -sd' '" '0x7ff8000000000000 0x3fd5555555555555 0x3ff0000000000000'
 bad 2 "tally scan valid g.txt" "tally: operator 'valid' is for \`tally reduce\`"
 
 # ---- scan and window in slabs ----
@@ -215,6 +215,9 @@ END2
 same "tally window first -w 1 --hex --axis time $g --minus mean.nc | tr '\t' '\n'" 'cat want.txt'
 same "tally reduce nansum --hex --axis lat,lon $g --minus mean.nc" 'tally reduce nansum --hex --dtype f32 --shape 5x12 --axis 1 want.txt'
 same "tally reduce nansum --hex $g --minus mean.nc:t2m_nanmean" 'tally reduce nansum --hex --dtype f32 want.txt'
+# a NaN that is made here is the positive one on every processor
+make inf.nc 'dimensions: x = 2 ; variables: float v(x) ; float p(x) ; p:scale_factor = 0. ; data: v = Infinityf, 1 ; p = Infinityf, 1 ;'
+ok "for v in 'v --minus inf.nc:v' p; do tally window first -w 1 --hex --axis x inf.nc --variable \$v | paste -sd' '; done" $'0x7fc00000 0x00000000\n0x7ff8000000000000 0x0000000000000000'
 make two.nc 'dimensions: time = 6 ; x = 2 ; variables: double time(time) ; time:units = "days since 2001-01-01" ; int kind(time) ; float v(time, x) ;
  data: time = 0, 31, 62, 365, 396, 427 ; kind = 7, 7, 8, 8, 7, 7 ; v = 1, 2, 3, 4, 5, 6, 11, 22, 13, 24, 15, 26 ;'
 for by in time.month kind time.year; do

@@ -359,8 +359,13 @@ void tl_for_parts(int threads, int64_t n, int64_t each,
                   void (*part)(void *data, int64_t a, int64_t b), void *data)
 {
     assert(each > 0);
-    tl_for(threads, n / each + (n % each > 0), run_part,
-           &(parts){.n = n, .each = each, .part = part, .data = data});
+    if (n > each) {
+        tl_for(threads, n / each + (n % each > 0), run_part,
+               &(parts){.n = n, .each = each, .part = part, .data = data});
+    } else if (n > 0) {
+        TL_LAW_FP;
+        part(data, 0, n);
+    }
 }
 
 int64_t tl_find(int threads, int64_t n, int64_t each,

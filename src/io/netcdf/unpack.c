@@ -189,6 +189,7 @@ enum { PIECE = 512 }; /* elements that are converted at a time */
             memcpy(x, at, (size_t)m * sizeof none); \
             for (int64_t i = 0; i < m; i++) { \
                 y = packed ? (double)x[i] * scale + offset : (double)x[i]; \
+                y = packed && y != y ? __builtin_nan("") : y; /* of inf * 0 the sign differs */ \
                 memcpy(out + i * 8, &y, sizeof y); \
             } \
             for (int k = 0; k < p->missing; k++) { \
