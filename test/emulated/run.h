@@ -234,8 +234,7 @@ static void *kernel_of(tl_program *p, int id)
     char path[60];
     if (object) return dlsym(object, name);
     snprintf(path, sizeof path, "./emulated%d.so", number++);
-    p->objects[id] =
-        compile(name, p->text, p->length, path) ? dlopen(path, RTLD_NOW) : NULL;
+    p->objects[id] = compile(name, p->text, p->length, path) ? dlopen(path, RTLD_NOW) : NULL;
     unlink(path);
     emulator **const at = p->objects[id] ? dlsym(p->objects[id], "emulated") : NULL;
     if (!at) return NULL;

@@ -28,9 +28,9 @@ f32 sqrtf(f32), fmaf(f32, f32, f32);
 f64 sqrt(f64), fma(f64, f64, f64), fabs(f64);
 }
 
-#define fn                                 static inline
-#define seldom_fn                          fn
-#define far_fn                             static
+#define fn        static inline
+#define seldom_fn fn
+#define far_fn    static
 /* the others of a program are functions that nobody calls: run.h defines EMULATE_name for one */
 #define SECOND(a, b, ...)                  b
 #define LINKAGE(...)                       SECOND(__VA_ARGS__)
