@@ -71,12 +71,14 @@ typedef struct {
     int64_t *offsets, places;       /* results, with what lies between them */
 } call;
 
-/* Bytes after a multiple of 16: often half of it; three of four times where elements of `bytes`
- * bytes are aligned. */
+/* Bytes after a multiple of 16: none of case 1, often half of it; three of four times where
+ * elements of `bytes` bytes are aligned. */
 static int64_t shift_of(const call *c, int64_t bytes)
 {
+    enum { ALIGNED = 3 };
     static const char shifts[] = {12, 8, 4, 0, 2, 15, 8, 1};
-    const int64_t shift = shifts[c->number ? check_below(sizeof shifts) : 0];
+    const int64_t shift =
+        shifts[c->number > 1 ? check_below(sizeof shifts) : c->number ? ALIGNED : 0];
     return c->number % 4 == 3 ? shift : shift / bytes * bytes;
 }
 

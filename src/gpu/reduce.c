@@ -85,6 +85,29 @@ static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const t
                     .status_table = d->slot->status_table.memory.handle, .more = p->more);
 }
 
+/* The nodes of chunks of columns. Tables of small elements go through local memory where that is
+ * faster: rows of LINE_LEAST to LINE_MOST bytes, of two columns from twice LINE_LEAST on. */
+static tally_status make_column_nodes(const tl_launch *l, const tl_batch *b, tl_handle to)
+{
+    enum { ELEMENT_MOST = 4, LINE_LEAST = 4, LINE_MOST = 64, UNIT = 16 };
+    const int log = b->columns_log, parts = COLUMN_THREADS >> log,
+              element = b->plan->op->elem_bytes;
+    const int64_t line = b->rows <= LANES ? b->rows * element : 0,
+                  least = b->rows == 2 ? 2 * LINE_LEAST : LINE_LEAST,
+                  jobs = tl_column_groups(b) * tl_level_count(b->n, 1),
+                  pitch = CHUNK / parts * line + UNIT;
+    const int table = b->row_stride == 1 && b->stride == b->rows && element <= ELEMENT_MOST &&
+                      (b->x.memory.address + (uint64_t)b->x.byte) % UNIT == 0;
+    assert(CHUNK % (UNIT * parts) == 0 && !b->in_place);
+
+    if (table && line >= least && line <= LINE_MOST && l->d->gpu->calls->single_launch &&
+        pitch * parts <= l->d->gpu->local_bytes)
+        return TL_GO(l, table_columns, jobs, .batch = *b->long_sequences, .to = to, .log = log,
+                     .jobs = jobs, .pitch = pitch, .local_bytes = pitch * parts);
+
+    return TL_GO(l, columns, jobs, .batch = *b->long_sequences, .to = to, .log = log, .jobs = jobs);
+}
+
 tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
 {
     /* warps for segments, which take neighbouring chunks: twice those that run at once */
@@ -98,11 +121,7 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
     if (status) return status;
 
     const tl_handle to = tl_handle_of(nodes);
-    if (b->columns_log) {
-        const int64_t jobs = tl_column_groups(b) * tl_level_count(b->n, 1);
-        status = TL_GO(l, columns, jobs, .batch = *b->long_sequences, .to = to,
-                       .log = b->columns_log, .jobs = jobs);
-    }
+    if (b->columns_log) status = make_column_nodes(l, b, to);
 
     for (int k = b->columns_log ? 2 : 1; !status && k <= b->levels; k++)
         status = TL_GO(&own, nodes, b->listed && most < b->counts[k] ? most : b->counts[k],

@@ -68,6 +68,20 @@ fn state fold_column(GLOBAL const u8 *x, i64 step, i64 at, int size, par p)
     return stack[0];
 }
 
+/* Joins the nodes of the parts of a chunk, `size` elements each, and stores the chunk's node from
+ * the threads of part 0. column: true if the thread has a column. */
+fn void join_parts(LOCAL state *node, int log, int size, int column, GLOBAL state *to)
+{
+    const int t = thread_index(), part = t >> log, parts = COLUMN_THREADS >> log;
+    for (int by = 1; by < parts; by *= 2) {
+        if (column && part % (2 * by) == 0)
+            node[t] = TWIN(node[t], node[t + (by << log)], by * size);
+        BARRIER();
+    }
+
+    if (column && part == 0) *to = node[t];
+}
+
 /* A job is a chunk of 2^log columns; jobs go along all columns before the next chunk. The threads
  * of a block share the chunk. */
 KERNEL_OF(columns)
@@ -85,16 +99,55 @@ KERNEL_OF(columns)
             node[t] = fold_column(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE,
                                   b.stride * TL_SIZE, at, size, b.p);
         BARRIER();
-
-        for (int by = 1; by < parts; by *= 2) {
-            if (s < b.seqs && part % (2 * by) == 0)
-                node[t] = TWIN(node[t], node[t + by * width], by * size);
-            BARRIER();
-        }
-
-        if (s < b.seqs && part == 0) to[s * count + c] = node[t];
+        join_parts(node, (int)log, size, s < b.seqs, to + s * count + c);
     }
 }
+
+#ifdef COPY_UNIT
+/* Rows of a table in local memory: `parts` parts of `units` > 1 units of 16 bytes, `pitch` bytes
+ * apart, so that the lanes of a warp read different banks. */
+typedef struct {
+    LOCAL u8 *at;
+    int parts, units, pitch;
+} staged_rows;
+
+/* Copies them from or (back) to contiguous memory, as thread t of `threads`. */
+fn void copy_rows(staged_rows r, GLOBAL u8 *x, int t, int threads, const int back)
+{
+    const u32 part_of = ~(u32)0 / (u32)r.units + 1; /* exact below 2^16 units in all */
+    for (int u = t; u < r.parts * r.units; u += threads) {
+        const int part = (int)((u64)u * part_of >> 32);
+        LOCAL u8 *const at = r.at + part * r.pitch + (u - part * r.units) * 16;
+        if (back)
+            *(GLOBAL bundle *)(x + u * 16) = *(LOCAL const bundle *)at;
+        else
+            COPY_UNIT(at, x + u * 16);
+    }
+    if (!back) COPY_WAIT();
+}
+
+/* The same for tables whose rows are shorter than what a warp reads at once: a block copies a
+ * chunk, which is contiguous, to local memory. A job is a chunk. The first element is aligned to 16
+ * bytes, and `pitch` is a multiple of 16. */
+KERNEL_OF(table_columns)
+{
+    SHARED state node[COLUMN_THREADS];
+    BATCH_OF_PARAMETERS;
+    const int parts = COLUMN_THREADS >> log, size = CHUNK_e / parts, line = (int)b.seqs * TL_SIZE;
+    const int t = thread_index(), part = t >> log, s = t & ((1 << log) - 1);
+    const staged_rows r = {LOCAL_MEMORY, parts, size * line / 16, (int)pitch};
+
+    for (i64 c = group_index(); c < jobs; c += group_count()) {
+        copy_rows(r, (GLOBAL u8 *)b.x + c * CHUNK_e * line, t, COLUMN_THREADS, 0);
+        BARRIER();
+        if (s < b.seqs)
+            node[t] = fold_column(r.at + part * r.pitch + s * TL_SIZE, line,
+                                  c * CHUNK_e + part * size, size, b.p);
+        BARRIER();
+        join_parts(node, (int)log, size, s < b.seqs, to + s * level_count(b.n, 1) + c);
+    }
+}
+#endif
 
 /* Columns of up to COLUMNS_WHOLE elements in one launch. A job is 2^log columns. The threads of a
  * block share their elements, `each` of a part; the thread of the last part, which may have fewer,

@@ -162,28 +162,6 @@ fn void find_starts(column_part *c, column_status d, LOCAL down_memory *memory, 
     if (lane_index() >> t.log == (LANES >> t.log) - 1) c->after = after;
 }
 
-/* The rows of a warp in local memory: `parts` parts of `units` units of 16 bytes, `pitch` bytes
- * apart, so that the lanes of a warp read different banks. */
-typedef struct {
-    LOCAL u8 *at;
-    int parts, units, pitch;
-} staged_rows;
-
-/* Copies them from or (back) to contiguous memory. */
-fn void copy_rows(staged_rows r, GLOBAL u8 *x, const int back)
-{
-    const u32 part_of = ((1u << 20) + (u32)r.units - 1) / (u32)r.units; /* exact below 2^10 units */
-    for (int u = lane_index(); u < r.parts * r.units; u += LANES) {
-        const int part = (int)((u32)u * part_of >> 20);
-        LOCAL u8 *const at = r.at + part * r.pitch + (u - part * r.units) * 16;
-        if (back)
-            *(GLOBAL bundle *)(x + u * 16) = *(LOCAL const bundle *)at;
-        else
-            COPY_UNIT(at, x + u * 16);
-    }
-    if (!back) COPY_WAIT();
-}
-
 /* Loads group g of the elements x of a strip, which lie `line` bytes apart. */
 fn void load_group_down(elem *e, LOCAL const u8 *x, int line, int g)
 {
@@ -234,8 +212,7 @@ fn void scan_strip(column_results to, LOCAL const u8 *x, int line, column_part c
     }
 }
 
-/* Copies the strip of a lane to local memory. x: its first element; c: where it lies in its
- * column. */
+/* Copies the strip of a lane, part c of its column, to local memory. */
 fn void copy_strip(LOCAL u8 *to, int line, column_part c)
 {
     enum { STEP = TL_SIZE < 4 || DOWN_ROWS < 32 ? 16 : 32 };
@@ -302,7 +279,7 @@ KERNEL_OF(scan_down)
         c.at = first + part * size;
         c.count = (int)(b.n - c.at < size ? b.n - c.at : size);
         if (whole && ADDRESS(rows) % 16 == 0) {
-            copy_rows(r, rows, 0);
+            copy_rows(r, rows, lane_index(), LANES, 0);
         } else if (column < b.seqs) {
             c.x = b.x + (start_of(b, s) + c.at * b.stride) * TL_SIZE;
             copy_strip(here, line, c);
@@ -318,6 +295,6 @@ KERNEL_OF(scan_down)
         to.step = back ? line : out.stride * RESULT;
         if (column < b.seqs && c.count > 0) scan_strip(to, here, line, c);
         WARP_BARRIER();
-        if (back) copy_rows(r, results_, 1);
+        if (back) copy_rows(r, results_, lane_index(), LANES, 1);
     }
 }
