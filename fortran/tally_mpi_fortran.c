@@ -65,25 +65,33 @@ static char *dense_of(tally *ctx, const CFI_cdesc_t *a, const char *name, arrays
     return made;
 }
 
+static int is_float(const CFI_cdesc_t *a)
+{
+    return a->type == CFI_type_float || a->type == CFI_type_double;
+}
+
+static int is_integer(const CFI_cdesc_t *a)
+{
+    return a->type == CFI_type_int8_t || a->type == CFI_type_int16_t ||
+           a->type == CFI_type_int32_t || a->type == CFI_type_int64_t;
+}
+
 /* An array as one sequence, in the order of its elements. 0: it is none, and refusal says why. */
 static int view_of(tally *ctx, const CFI_cdesc_t *a, const char *name, arrays *to, tally_view *v)
 {
-    const int is_float = a->type == CFI_type_float || a->type == CFI_type_double;
     const int log = a->elem_len == 1   ? 0
                     : a->elem_len == 2 ? 1
                     : a->elem_len == 4 ? 2
                     : a->elem_len == 8 ? 3
                                        : -1;
-    const int is_integer = a->type == CFI_type_int8_t || a->type == CFI_type_int16_t ||
-                           a->type == CFI_type_int32_t || a->type == CFI_type_int64_t;
     static const tally_dtype integers[] = {TALLY_I8, TALLY_I16, TALLY_I32, TALLY_I64};
     int copied;
-    if (log < 0 || (!is_float && !is_integer))
+    if (log < 0 || (!is_float(a) && !is_integer(a)))
         return snprintf(refusal, sizeof refusal, "%s: must be real or integer of 1 to 8 bytes",
                         name),
                0;
     char *const at = dense_of(ctx, a, name, to, &copied);
-    *v = tally_flat(at, is_float ? (log == 2 ? TALLY_F32 : TALLY_F64) : integers[log], elements(a));
+    *v = tally_flat(at, is_float(a) ? (log == 2 ? TALLY_F32 : TALLY_F64) : integers[log], elements(a));
     if (copied && v == &to->out) to->back = a;
     return at || !v->n;
 }
@@ -101,7 +109,8 @@ static int same_shape(const CFI_cdesc_t *x, const CFI_cdesc_t *a, const char *na
 static int bits_of(const CFI_cdesc_t *a, arrays *to)
 {
     const int64_t n = elements(a), bytes = n * (int64_t)a->elem_len;
-    if (a->elem_len > 8) return snprintf(refusal, sizeof refusal, "valid: must be logical"), 0;
+    if (a->elem_len > 8 || is_float(a) || is_integer(a))
+        return snprintf(refusal, sizeof refusal, "valid: must be logical"), 0;
     unsigned char *const bits = to->made[to->count++] = calloc((size_t)n / 8 + 1, 1);
     char *const dense = malloc((size_t)bytes + 1);
     const int big = *(const char *)&(const int){1} == 0;

@@ -105,6 +105,9 @@ program sections
                               merge(1, 0, rank == 0)))
         if (status == 0 .or. index(tally_mpi_error(), 'next: must have the shape of x') == 0) &
             call same([1_int8], [0_int8], tally_mpi_error())
+        call tally_mpi_reduce(ctx, 'sum', y(:, first:last), value, comm, status, valid=y(:, first:last))
+        if (status == 0 .or. index(tally_mpi_error(), 'valid: must be logical') == 0) &
+            call same([1_int8], [0_int8], 'validity of numbers')
         if (part == 2) call MPI_Comm_free(comm, error)
     end do
     call MPI_Reduce(bad, all_bad, 1, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, error)
