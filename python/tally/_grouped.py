@@ -65,6 +65,7 @@ def spans(file, arguments, jobs, more):
         if ticks.dtype not in ("i4", "i8", "u8", "f8"):
             ticks = ticks.astype("f8" if ticks.dtype.kind == "f" else "i8")
         bounds = _bounds(file, arguments, ticks.dtype.kind == "f", unit)
+        _check_rise(table.column(time), ticks[order], order, offsets)
         start, end = _core.group_bounds(order, offsets, ticks[order], *bounds)
     except ValueError as wrong:
         raise ValueError(f"{file.path}: column {time!r}: {wrong}") from None
@@ -75,6 +76,16 @@ def spans(file, arguments, jobs, more):
         results.append(np.empty_like(found))
         results[-1][order] = found
     return table, results
+
+
+def _check_rise(times, ticks, order, offsets):
+    """Refuses times that fall in a group, as the command line does; for `rolling` they are pandas' falling times."""
+    falls = ticks[1:] < ticks[:-1]
+    falls[offsets[(offsets > 0) & (offsets < len(ticks))] - 1] = False
+    if falls.any():
+        before, row = order[np.argmax(falls)], order[np.argmax(falls) + 1]
+        said = f"row {row} is {times[row]}, after {times[before]} in row {before} of the same group"
+        raise ValueError(f"{said}: times must not fall")
 
 
 def _bounds(file, arguments, real, unit):

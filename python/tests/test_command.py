@@ -188,7 +188,7 @@ def test_windows_along_times(tmp_path):
     assert run("window", "sum", "--by", "g,t", "--last", "3", "--column", "v", path) == ""
 
 
-def test_windows_along_times_that_are_refused(files):
+def test_windows_along_times_that_are_refused(files, tmp_path):
     folder, _ = files
     for words, status, said in (
         (["--by", "day"], 2, "--by goes with windows along times: --by time --last 2s"),
@@ -203,10 +203,17 @@ def test_windows_along_times_that_are_refused(files):
         (["--last", "1", "--next", "-2", "--by", "day"], 2, "the window would end before it begins"),
         (["--last", "1", "--next", "2", "--by", "day", "--ties", "row"], 2, "--ties row ends a window at its line"),
         (["--last", "3", "--by", "city"], 1, "column 'city' has elements of type string: must be times or numbers"),
-        (["--last", "3", "--by", "day"], 1, "the times of a group must be sorted"),
+        (["--last", "3", "--by", "day"], 1, "of the same group: times must not fall"),
         (["--last", "3", "--by", "w"], 1, "on has times that are missing: each row must have one"),
     ):
         assert said in run("window", "sum", *words, "--column", "v", folder / "t.parquet", status=status)
+    path = tmp_path / "f.parquet"
+    pq.write_table(pa.table({"k": [1, 2, 1, 2], "t": [9, 8, 9, 7], "v": [1, 2, 4, 8]}), path)
+    said = run("window", "sum", "--by", "k,t", "--last", "3", "--column", "v", path, status=1)
+    assert said.endswith("column 't': row 3 is 7, after 8 in row 1 of the same group: times must not fall\n")
+    assert run("window", "sum", "--by", "k,t", "--last", "0.5", "--column", "v", path, status=1) == said
+    pq.write_table(pa.table({"k": [1, 2, 1, 2], "t": [9, 7, 9, 8], "v": [1, 2, 4, 8]}), path)
+    assert run("window", "sum", "--by", "k,t", "--last", "3", "--column", "v", path).split() == ["1", "2", "5", "10"]
 
 
 def test_columns_beside_results(files, tmp_path):
