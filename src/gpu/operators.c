@@ -96,8 +96,8 @@ tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int wave)
 int tl_gpu_down_rows(const tl_scalar *op, int64_t columns)
 {
     const int element = op->elem_bytes, state = tl_gpu_state_bytes(op);
-    const int most = element > 8 || state > 8 ? 0 : element > 4 ? 16 : state > 4 ? 32 : 64;
-    return DOWN_SIZE(most, element, columns);
+    const int most = element > 4 ? 16 : element < 4 && state > 4 ? 32 : 64;
+    return element > 8 || state > 8 ? 0 : DOWN_SIZE(most, element, state, columns);
 }
 
 int tl_gpu_scans_lines(const tl_scalar *op)
