@@ -77,8 +77,9 @@ static int64_t shift_of(const call *c, int64_t bytes)
 {
     enum { ALIGNED = 3 };
     static const char shifts[] = {12, 8, 4, 0, 2, 15, 8, 1};
-    const int64_t shift =
-        shifts[c->number > 1 ? check_below(sizeof shifts) : c->number ? ALIGNED : 0];
+    const int64_t shift = shifts[c->number > 1 ? check_below(sizeof shifts)
+                                 : c->number   ? ALIGNED
+                                               : 0];
     return c->number % 4 == 3 ? shift : shift / bytes * bytes;
 }
 
