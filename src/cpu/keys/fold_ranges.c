@@ -111,19 +111,22 @@ static int batch(const job *j, tl_range_nodes *s, range at, int64_t b, int64_t *
     return 1;
 }
 
-/* Folds a range from its elements. */
+/* Folds a range from its elements. They are not dense only without memory for a copy. */
 static void fold_alone(const job *j, const range *r, tl_state *s)
 {
-    const int64_t stride = j->line.stride, n = r->end - r->from;
-    const char *const x = (const char *)j->line.x + r->from * stride * j->plan->op->elem_bytes;
+    const int64_t step = j->line.stride * j->plan->op->elem_bytes, n = r->end - r->from;
+    const char *const x = (const char *)j->line.x + r->from * step;
     tl_counter c;
 
-    if (stride == 1) {
+    if (j->line.stride == 1) {
         tl_fold(j->plan, s, x, n, 0, TL_CACHED);
         return;
     }
     tl_counter_init(&c, 0);
-    tl_push_strided(j->plan, x, stride, n, &c);
+    for (int64_t i = 0; i < n; i++) {
+        tl_nodes(j->plan, s, x + i * step, 1, i, TL_CACHED);
+        tl_counter_push_nodes(&c, j->plan->op, s, 1);
+    }
     tl_counter_fold(&c, j->plan->op, NULL, s);
 }
 
@@ -159,10 +162,7 @@ static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
     for (int64_t i = a, stop; next_range(j, i, b, &r); i = stop) {
         stop = r.place;
         if (nodes && batch(j, s, r, b, &stop)) continue;
-        if (!nodes)
-            stop = b;
-        else if (stop == r.place)
-            stop = r.place + 1; /* too long for a batch */
+        stop = nodes ? tl_max(stop, r.place + 1) : b; /* + 1: too long for a batch */
         one_by_one(j, r.place, stop);
     }
 }
