@@ -69,8 +69,11 @@ function(tally_test name)
   if(name STREQUAL test_lanes)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "POCL_EXTRA_BUILD_FLAGS=")
   endif()
-  if(name MATCHES "^test_(opencl_sh|devices|segments|user_sh|user|bits|nvrtc|ladder_sh|lanes|pieces|conformance_sh)$")
-    set_tests_properties(${name} PROPERTIES COST 100) # first: half a minute and more each
+  # first: what takes longest alone, so that no processor waits for it at the end
+  if(name MATCHES "^test_(emulated|ladder_browser_sh|ladder_sh|ladder_export_sh|opencl_sh|nvrtc|places|large|exact)$")
+    set_tests_properties(${name} PROPERTIES COST 200)
+  elseif(name MATCHES "^test_(devices|segments|user_sh|user|bits|many|ladder|cli_sh|lanes|golden|wide|ranges|csv)$")
+    set_tests_properties(${name} PROPERTIES COST 100)
   endif()
 endfunction()
 
@@ -103,7 +106,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang")
   list(APPEND once emulated places) # compiled by clang, some of its programs did not end in a minute; why is not known
 endif()
 if(CMAKE_CROSSCOMPILING)
-  list(APPEND once large memory) # minutes of an emulator, and nothing of the processor in them
+  list(APPEND once large memory threads) # minutes of an emulator, and nothing of the processor in them
   list(APPEND once better slots) # the libraries that it opens would be found by the emulator's loader, or not
 endif()
 if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread)

@@ -2,8 +2,9 @@
  * The CUDA kernels compile, without a GPU: NVRTC (if it is here) makes machine code of every
  * shape for each architecture, and the assembler's report must show no spilled register.
  *
- *   test_nvrtc                       a few operators, those of examples/operators, what is said
- *                                    of wrong ones; sm_90
+ *   test_nvrtc                       one of a few operators with every second shape and one of
+ *                                    examples/operators, by the seed (TALLY_TEST_LONG: all of
+ *                                    them), what is said of wrong ones; sm_90
  *   test_nvrtc one OPERATOR TYPE [SHAPE]    prints as the next one; "marked nanmean": the form
  *                                           of marked elements
  *   test_nvrtc common|all [ARCH...]  the set of src/gpu/cuda/common.def, or every operator and
@@ -115,6 +116,9 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
     free(log);
 }
 
+/* Every second shape, from here: the seed's. */
+static int half;
+
 static void try_one(const char *op, tally_dtype dtype, const char *shape, const char *arch,
                     int print)
 {
@@ -137,7 +141,8 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
     const tl_scalar variant = tl_gpu_variant_of(scalar, marked);
     for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++)
         if (shape ? !strcmp(shape, shapes[s])
-                  : s >= OTHERS && tl_gpu_has_shape(scalar, shapes[s], "gpu/cuda/prelude_cuda.h"))
+                  : s >= OTHERS && (check_long || print || s % 2 == half) &&
+                        tl_gpu_has_shape(scalar, shapes[s], "gpu/cuda/prelude_cuda.h"))
             try_shape(scalar->inputs == 2 || marked ? &variant : scalar, op, shapes[s], arch,
                       print);
 }
@@ -273,6 +278,7 @@ int main(int argc, char **argv)
     } else {
         static const char *const shapes[] = {"reduce", "scan", "window"};
         const size_t first = (size_t)check_below(3); /* of few, unless scripts/test long */
+        half = (int)check_below(2);
         for (size_t i = 0; i < sizeof few / sizeof *few; i++)
             if (check_long || i == first) try_one(few[i].op, few[i].dtype, NULL, "sm_90", 0);
         try_one("count", TALLY_F32, "prepare", "sm_90", 0);
