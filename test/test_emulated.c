@@ -77,8 +77,9 @@ static int64_t shift_of(const call *c, int64_t bytes)
 {
     enum { ALIGNED = 3 };
     static const char shifts[] = {12, 8, 4, 0, 2, 15, 8, 1};
-    const int64_t shift =
-        shifts[c->number > 1 ? check_below(sizeof shifts) : c->number ? ALIGNED : 0];
+    const int64_t shift = shifts[c->number > 1 ? check_below(sizeof shifts)
+                                 : c->number   ? ALIGNED
+                                               : 0];
     return c->number % 4 == 3 ? shift : shift / bytes * bytes;
 }
 
@@ -307,6 +308,9 @@ static void check_case(const bound *b, const char *op, int number)
     if (b->layout >= SEGMENTS) c.offsets = offsets_of(&c);
     /* of columns so few that some rows have more columns than it takes to keep all warps busy */
     gpu.processors = b->layout == FLAT ? (int)b->count : b->layout == COLUMNS ? 2 : 4;
+    /* and some scans of columns on a device whose local memory bounds the rows of a lane */
+    gpu.local_bytes =
+        b->layout == COLUMNS && b->verb == SCAN && number % 8 == 2 ? 64 << 10 : DEVICE_LOCAL;
     snprintf(check_about, sizeof check_about,
              "%s: %s of %s, layout %d, n=%lld of %lld, w=%lld, case %d of %s", b->kernel,
              verb_names[b->verb], op, b->layout, (long long)c.n, (long long)b->count,
