@@ -308,6 +308,9 @@ static void check_case(const bound *b, const char *op, int number)
     if (b->layout >= SEGMENTS) c.offsets = offsets_of(&c);
     /* of columns so few that some rows have more columns than it takes to keep all warps busy */
     gpu.processors = b->layout == FLAT ? (int)b->count : b->layout == COLUMNS ? 2 : 4;
+    /* and some scans of columns on a device whose local memory bounds the rows of a lane */
+    gpu.local_bytes =
+        b->layout == COLUMNS && b->verb == SCAN && number % 8 == 2 ? 64 << 10 : DEVICE_LOCAL;
     snprintf(check_about, sizeof check_about,
              "%s: %s of %s, layout %d, n=%lld of %lld, w=%lld, case %d of %s", b->kernel,
              verb_names[b->verb], op, b->layout, (long long)c.n, (long long)b->count,

@@ -93,11 +93,13 @@ tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int wave)
     return (tl_scan_tile){0, 0};
 }
 
+/* Wide tables of elements of 4 bytes are faster by shorter strips. */
 int tl_gpu_down_rows(const tl_scalar *op, int64_t columns)
 {
     const int element = op->elem_bytes, state = tl_gpu_state_bytes(op);
-    const int most = element > 4 ? 16 : element < 4 && state > 4 ? 32 : 64;
-    return element > 8 || state > 8 ? 0 : DOWN_SIZE(most, element, state, columns);
+    const int wide = element == 4 && columns > (state > 4 ? 32 : 64);
+    if (element > 8 || state > 8) return 0;
+    return element > 4 ? 16 : wide || (element < 4 && state > 4) ? 32 : 64;
 }
 
 int tl_gpu_scans_lines(const tl_scalar *op)

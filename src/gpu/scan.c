@@ -118,27 +118,31 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
 
 /* ---- scans of columns in one launch ---- */
 
-/* The rows of a tile, the tiles of a column, and the words of the status table. */
-static single_plan plan_scan_down(const tl_batch *b)
+static int64_t down_local_bytes(const tl_batch *b, int64_t rows)
+{
+    const int log = b->columns_log, bytes = b->plan->op->elem_bytes;
+    const int64_t line = bytes * (b->rows < LANES ? b->rows : LANES);
+    return DOWN_BYTES(b->state_bytes) +
+           (DOWN_PITCH(rows, line, bytes << log) * TILE_WARPS << (5 - log));
+}
+
+/* Rows of a lane, or 0: half of the most if they do not fit in local memory. */
+static int64_t down_rows(const tl_gpu_device *d, const tl_batch *b)
+{
+    const int64_t rows = tl_gpu_down_rows(b->plan->op, b->rows);
+    return rows > 32 && down_local_bytes(b, rows) > d->gpu->local_bytes ? rows / 2 : rows;
+}
+
+/* The tiles of a column, of so many rows a lane, and the words of the status table. */
+static single_plan plan_scan_down(const tl_batch *b, int64_t rows)
 {
     const int log = b->columns_log;
-    const int64_t tile = (int64_t)tl_gpu_down_rows(b->plan->op, b->rows) * TILE_WARPS << (5 - log),
-                  width = tl_column_groups(b) << log;
+    const int64_t tile = rows * TILE_WARPS << (5 - log), width = tl_column_groups(b) << log;
     single_plan p = {.tiles = (b->n + tile - 1) / tile};
     while ((p.tiles - 1) >> (COLUMN_LOG * p.levels)) p.levels++;
     for (int k = 0; k < COLUMN_LEVELS; k++)
         p.words += width * ((p.tiles >> (COLUMN_LOG * k)) + 1) * ((b->state_bytes + 7) / 8);
     return p;
-}
-
-static int64_t down_local_bytes(const tl_batch *b)
-{
-    const tl_scalar *const op = b->plan->op;
-    const int log = b->columns_log, bytes = op->elem_bytes;
-    const int64_t line = bytes * (b->rows < LANES ? b->rows : LANES);
-    const int64_t rows = tl_gpu_down_rows(op, b->rows);
-    return DOWN_BYTES(b->state_bytes) +
-           (DOWN_PITCH(rows, line, bytes << log) * TILE_WARPS << (5 - log));
 }
 
 /* True if the kernel scan_down takes the batch. Short columns go by several launches, which also
@@ -148,18 +152,19 @@ static int can_scan_down(const tl_gpu_device *d, const tl_batch *b)
 {
     const int few = b->plan->op->elem_bytes > 4 && b->rows > LANES / 2 && b->rows < LANES * 3 / 4;
     if (!d->gpu->calls->single_launch || !b->columns_log || b->in_place || !b->long_count ||
-        !tl_gpu_down_rows(b->plan->op, b->rows) || few)
+        !down_rows(d, b) || few)
         return 0;
-    const single_plan p = plan_scan_down(b);
+    const single_plan p = plan_scan_down(b, down_rows(d, b));
     return p.levels < COLUMN_LEVELS && p.words <= tl_status_words(d) &&
-           down_local_bytes(b) <= d->gpu->local_bytes;
+           down_local_bytes(b, down_rows(d, b)) <= d->gpu->local_bytes;
 }
 
 static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_results *r,
                               const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const single_plan p = plan_scan_down(b);
+    const int64_t rows = down_rows(d, b);
+    const single_plan p = plan_scan_down(b, rows);
     const int64_t jobs = p.tiles * tl_column_groups(b), most = DOWN_RUN * d->gpu->processors;
     const int64_t groups = jobs < most ? jobs : most;
 
@@ -167,7 +172,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     TL_TRY(tl_status_reserve(d, p.words));
     return TL_GO(l, scan_down, groups * TILE_WARPS,
                  .tiled = tiled_arguments(d, b, r, &p, jobs, from), .log = b->columns_log,
-                 .local_bytes = down_local_bytes(b));
+                 .rows_each = rows, .local_bytes = down_local_bytes(b, rows));
 }
 
 /* ---- scans in several launches ---- */

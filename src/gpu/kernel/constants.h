@@ -106,13 +106,10 @@ enum {
 enum { WAVE_MORE = 2, WAVE_TILES_END = 1 << (2 * RADIX_LOG) };
 
 /* scan_down.cl: log2 of the radix of the look-back, which is TILE_WARPS; max levels; blocks whose
- * registers fit on a multiprocessor, and blocks of a launch for each. DOWN_SIZE: rows of a lane, of
- * `most` that its code has. Wide tables of 4 bytes an element are faster by shorter strips.
+ * registers fit on a multiprocessor, and blocks of a launch for each.
  * DOWN_PITCH: bytes of the strip of a part in local memory. line: bytes of a row; more: bytes
  * between strips, which avoid bank conflicts. DOWN_BYTES: other bytes of a block. */
 enum { COLUMN_LOG = TILE_WARPS_LOG, COLUMN_LEVELS = 7, DOWN_BLOCKS = 3, DOWN_RUN = 4 };
-#define DOWN_SIZE(most, element, state, columns) \
-    ((most) > 32 && (element) == 4 && (columns) > ((state) > 4 ? 32 : 64) ? 32 : (most))
 #define DOWN_PITCH(rows, line, more) ((rows) * (line) + ((more) > 16 ? (more) : 16))
 #define DOWN_BYTES(state)            (16 + (1 + COLUMN_LEVELS) * TILE_WARPS * LANES * (int)(state))
 

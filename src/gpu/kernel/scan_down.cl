@@ -243,7 +243,7 @@ KERNEL_OF(scan_down)
     LOCAL down_memory *const memory = (LOCAL down_memory *)LOCAL_MEMORY;
     enum { RESULT = OP_LANES * sizeof(result) };
     const int warp = thread_index() / LANES, part = lane_index() >> log, parts = LANES >> log,
-              size = DOWN_SIZE(DOWN_ROWS, TL_SIZE, sizeof(state), b.seqs);
+              size = (int)rows_each;
     const u32 strips = (u32)((b.seqs + (1 << log) - 1) >> log);
     const int line = (strips == 1 ? (int)b.seqs : 1 << log) * TL_SIZE,
               table = strips == 1 && b.row_stride == 1 && b.stride == b.seqs,
