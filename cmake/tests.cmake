@@ -130,9 +130,9 @@ foreach(source IN LISTS programs)
   target_include_directories(${name} PRIVATE src include test)
   target_compile_definitions(${name} PRIVATE TALLY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_compile_options(${name} PRIVATE -O1) # they are compiled more often than they run
-  # What a test computes itself took most of its time under the thread sanitizer. One that starts no threads is watched
-  # where it copies and compares memory, which the sanitizer sees in any program; the library always.
-  file(STRINGS ${source} threads REGEX "pthread|threads_pool")
+  # What a test computes itself took most of its time under the thread sanitizer. One that neither starts threads nor
+  # forks is watched where it copies and compares memory, which the sanitizer sees in any program; the library always.
+  file(STRINGS ${source} threads REGEX "pthread|threads_pool|fork\\(")
   if(TALLY_SANITIZE MATCHES thread AND NOT threads)
     target_compile_options(${name} PRIVATE -fno-sanitize=all)
   endif()
