@@ -7,8 +7,7 @@
 enum {
     /* Longer sequences are cut between threads if there are few, or of different lengths. */
     LONG_BYTES = 4 * 1024 * 1024,
-    STREAM_BYTES = 4 * 1024 * 1024, /* results of at least this size use non-temporal stores */
-    CHUNKS = 32,                    /* chunks of short sequences for each thread */
+    CHUNKS = 32, /* chunks of short sequences for each thread */
 
     /* A dense part of a strided sequence: at least, and at most to make the overlap of windows
      * small. */
@@ -388,7 +387,7 @@ static tally_status run_shape(tally *ctx, int threads, const tl_call *call, cons
 
     pass p = {.run = {.ctx = ctx, .call = call}, .shape = shape, .most = INT64_MAX, .dense = dense};
     if (reads_dense) p.run.prefetch = prefetch_of(bytes);
-    p.run.stream = dense && elements_of(out) * op->result_bytes >= STREAM_BYTES;
+    p.run.stream = dense && elements_of(out) * op->result_bytes >= TL_STREAM_BYTES;
     if (in->rows == 1) return run_in_turn(&p, threads);
 
     p.least = long_length(call, threads, least);

@@ -52,10 +52,7 @@ int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_win
     job->after = o->after;
     job->w = o->before + 1 + o->after;
     job->valid = o->edges == TALLY_EDGES_VALID;
-    job->least = job->plan->op->masked ? 0 : o->min_count;
-    int whole = o->edges == TALLY_EDGES_MISSING && o->min_count <= 0;
-    if (whole && job->least < job->w) job->least = job->w;
-
+    job->least = tl_window_least(job->plan, o, job->w);
     return 1;
 }
 

@@ -31,7 +31,6 @@ enum {
 
     /* Folds of narrower strips cut rows instead, because each row of a strip is on another page. */
     NARROW_BYTES = 1024,
-    STREAM_BYTES = 4 * 1024 * 1024,
 
     /* Narrow elements: bytes of a strip, at most and at least. Shorter rows are scanned faster with
      * widened elements; the same for windows. */
@@ -485,7 +484,7 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     const int64_t bytes = job->plan->op->elem_bytes, row_bytes = in->rows * bytes;
     columns c = columns_of(job);
 
-    c.stream = job->out && in->rows * in->n * job->plan->op->result_bytes >= STREAM_BYTES;
+    c.stream = job->out && in->rows * in->n * job->plan->op->result_bytes >= TL_STREAM_BYTES;
     if (row_bytes * in->n <= TL_PARALLEL_BYTES) threads = 1;
     if (c.adjacent && (job->verb == TL_REDUCE || (job->verb == TL_SCAN && row_bytes >= SCANNED)))
         c.narrow = job->plan->narrow;

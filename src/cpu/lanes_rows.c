@@ -16,7 +16,6 @@
 
 enum {
     STAGED = 16 * 1024, /* most elements of a batch of rows that are copied or widened */
-    STREAM_BYTES = 4 * 1024 * 1024, /* results of at least this size use non-temporal stores */
     /* A sequence that a transposition would read past the end of is copied; this many elements are
      * enough for the copies of one strip. */
     SPILL = 4 * TL_LANES_LONG
@@ -92,7 +91,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % TL_LANES_OVER == 0);
     const int64_t results = !out ? in->rows : out->offsets ? total : out->rows * out->n;
     b->prefetch = in->stride == 1 ? tl_prefetches(total * plan->op->elem_bytes) : TL_CACHED;
-    b->stream = (!out || is_dense(out)) && results * plan->op->result_bytes >= STREAM_BYTES;
+    b->stream = (!out || is_dense(out)) && results * plan->op->result_bytes >= TL_STREAM_BYTES;
     b->direct_out = out && !plan->out && out->stride == 1 && !b->stream;
     const size_t in_bytes = b->direct_in ? 0 : (size_t)(all * b->elem),
                  pack = plan->in && !is_dense(in) ? (size_t)(all * plan->op->elem_bytes) : 0,

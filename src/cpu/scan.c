@@ -363,29 +363,28 @@ static int scan_shared(tally *ctx, tl_scan *s, int threads, int64_t size, const 
 
 /* ---- the choice ---- */
 
-/* Results of at least this size use non-temporal stores. */
-enum { STREAM_BYTES = 4 * 1024 * 1024 };
-
-/* work: changed */
-static void scan_dense(tally *ctx, tl_scan *s, int threads, tl_scan_work *work)
+/* work: without strides and prefetch */
+static void scan_dense(tally *ctx, tl_scan *s, int threads, tl_scan_work work)
 {
     const tl_scalar *op = s->plan->op;
-    if (threads > 1 && work->n * op->elem_bytes >= 2 * TL_PARALLEL_BYTES) {
-        const int64_t size = (int64_t)1 << tl_scan_block_level(s->plan, work->n, threads),
+
+    work.x_stride = work.y_stride = 1;
+    if (threads > 1 && work.n * op->elem_bytes >= 2 * TL_PARALLEL_BYTES) {
+        const int64_t size = (int64_t)1 << tl_scan_block_level(s->plan, work.n, threads),
                       head = -s->done.end & (size - 1);
-        if (work->n - head > size) {
-            tl_scan_work first = *work;
+        if (work.n - head > size) {
+            tl_scan_work first = work;
             first.n = head;
             tl_scan_serial(s, &s->done, &first);
-            work->x += head * op->elem_bytes;
-            work->out += head * op->result_bytes;
-            work->n -= head;
-            if (scan_shared(ctx, s, threads, size, work)) return;
+            work.x += head * op->elem_bytes;
+            work.out += head * op->result_bytes;
+            work.n -= head;
+            if (scan_shared(ctx, s, threads, size, &work)) return;
         }
     }
 
-    work->prefetch = tl_scan_prefetch(s->plan, work->stream);
-    tl_scan_serial(s, &s->done, work);
+    work.prefetch = tl_scan_prefetch(s->plan, work.stream);
+    tl_scan_serial(s, &s->done, &work);
 }
 
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)
@@ -393,14 +392,12 @@ tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, in
     const size_t bytes = tl_staging_bytes(s->plan);
     void *memory = tl_scratch_begin(ctx, 1) ? tl_scratch(ctx, 0, TL_SINGLE, bytes) : NULL;
     if (!memory) return tl_no_memory(ctx, bytes, "staging a scan");
-    tl_scan_work work = {.x = x,
-                         .n = n,
-                         .out = out,
-                         .staging = tl_staging_at(s->plan, memory),
-                         .x_stride = 1,
-                         .y_stride = 1};
-    if (n * s->plan->op->result_bytes >= STREAM_BYTES) work.stream = TL_STORE_STREAM;
-    scan_dense(ctx, s, threads, &work);
+    scan_dense(ctx, s, threads,
+               (tl_scan_work){.x = x,
+                              .n = n,
+                              .out = out,
+                              .stream = n * s->plan->op->result_bytes >= TL_STREAM_BYTES,
+                              .staging = tl_staging_at(s->plan, memory)});
     return TALLY_OK;
 }
 
@@ -420,15 +417,12 @@ static tally_status part(tl_thread *t, const tl_part *p)
     tl_scan *s = &t->memory->scan.scan;
     if (p->first) tl_scan_begin(s, t->run->call->plan, t->run->call->scan);
     s->ends = p->last;
-    const int stream = p->in_place && t->run->stream ? TL_STORE_STREAM : TL_STORE_CACHED;
-    tl_scan_work work = {.x = p->x,
-                         .n = p->n,
-                         .out = p->y,
-                         .stream = stream,
-                         .staging = t->memory->scan.staging,
-                         .x_stride = 1,
-                         .y_stride = 1};
-    scan_dense(t->run->ctx, s, t->threads, &work);
+    scan_dense(t->run->ctx, s, t->threads,
+               (tl_scan_work){.x = p->x,
+                              .n = p->n,
+                              .out = p->y,
+                              .stream = p->in_place && t->run->stream,
+                              .staging = t->memory->scan.staging});
     return TALLY_OK;
 }
 
@@ -441,9 +435,8 @@ static tally_status strided(tl_thread *t, const tl_sequence *q)
     const tl_scan_work work = {.x = q->x,
                                .n = q->n,
                                .out = q->y,
-                               .stream = q->y_stride == 1 && q->n * op->result_bytes >= STREAM_BYTES
-                                             ? TL_STORE_STREAM
-                                             : TL_STORE_CACHED,
+                               .stream =
+                                   q->y_stride == 1 && q->n * op->result_bytes >= TL_STREAM_BYTES,
                                .x_stride = q->x_stride,
                                .y_stride = q->y_stride};
 

@@ -12,9 +12,6 @@ enum {
     TL_SCAN_LARGE_BLOCKS = 16 /* for each thread */
 };
 
-/* Values of `stream`: results are stored in the caches, or by non-temporal stores. */
-enum { TL_STORE_CACHED = 0, TL_STORE_STREAM = 1 };
-
 /* Can non-temporal stores write results to `out`? */
 int tl_scan_streams(const tl_plan *plan, const void *out);
 
@@ -23,7 +20,7 @@ typedef struct tl_scan_work {
     const char *x;
     int64_t n;
     char *out;
-    int stream;                 /* TL_STORE_CACHED or TL_STORE_STREAM */
+    int stream;                 /* use non-temporal stores */
     int64_t prefetch;           /* distance in bytes; 0: none */
     tl_staging staging;         /* of the calling thread */
     int64_t x_stride, y_stride; /* of elements and results; 1 on one thread */

@@ -11,6 +11,9 @@
 /* Calls with less data than this use one thread, because waking another takes microseconds. */
 enum { TL_PARALLEL_BYTES = 256 * 1024 };
 
+/* Results of at least this size use non-temporal stores. */
+enum { TL_STREAM_BYTES = 4 * 1024 * 1024 };
+
 /* Slots of scratch memory: three for many sequences at once (lanes.h), one for staging a sequence,
  * one for its dense parts (driver.c) or for the ends of rows (window_rows.c). */
 enum { TL_LANES_BUFFERS, TL_BATCH, TL_STAGE, TL_SINGLE, TL_DENSE };
@@ -30,6 +33,13 @@ static inline tl_plan tl_plan_of_window(const tl_plan *plan, const tally_window_
     tl_plan own = *plan;
     if (plan->op->counted && o->min_count > 0) own.par.insufficient = o->min_count - 1;
     return own;
+}
+
+/* Windows of w elements have no value with fewer elements than this. */
+static inline int64_t tl_window_least(const tl_plan *plan, const tally_window_options *o, int64_t w)
+{
+    const int64_t least = plan->op->masked ? 0 : o->min_count;
+    return o->edges == TALLY_EDGES_MISSING && o->min_count <= 0 ? tl_max(least, w) : least;
 }
 
 /* Do windows of a nan form need those of operator count too? */

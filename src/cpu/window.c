@@ -11,8 +11,7 @@
 #include <string.h>
 
 enum {
-    STREAM_BYTES = 4 * 1024 * 1024, /* outputs of at least this size use non-temporal stores */
-    CHUNK = 64 * 1024,              /* results whose valid elements are counted at a time */
+    CHUNK = 64 * 1024, /* results whose valid elements are counted at a time */
     /* Upper bound of parts per thread; more parts balance the load. */
     PARTS = 8,
     /* Finer parts have at least so many times the elements that a part reads before its first
@@ -41,6 +40,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     win->after = tl_min(options->after, FAR);
     win->w = win->before + 1 + win->after;
     tl_plan_floats(&win->own, win->w, &win->floats);
+    win->least = tl_window_least(&win->own, options, win->w);
     win->threads = threads.count > 1 ? threads.count : 1;
     win->thread_buffers = calloc((size_t)win->threads, sizeof *win->thread_buffers);
     if (!win->thread_buffers)
@@ -328,14 +328,11 @@ static tally_status run_slice(tl_window *win, const tl_slice *slice, int which, 
     *count = centres_of(win, slice, &first, &stop);
     if (!*count) return TALLY_OK;
 
-    tl_window_job job = {win, slice->x, slice->n, first, out, op->masked ? 0 : win->min_count, 0};
+    tl_window_job job = {win, slice->x, slice->n, first, out, win->least, 0};
 
     /* Non-temporal stores need results aligned to their size. */
-    job.stream = (win->stream || *count * op->result_bytes >= STREAM_BYTES) &&
+    job.stream = (win->stream || *count * op->result_bytes >= TL_STREAM_BYTES) &&
                  (uintptr_t)out % (op->result_bytes / (unsigned)op->lanes) == 0;
-    /* Windows that are not full have no value, unless some number of elements is enough. */
-    if (win->edges == TALLY_EDGES_MISSING && win->min_count <= 0)
-        job.least = tl_max(job.least, win->w);
 
     /* Windows with centres lo .. hi - 1 are full. If lo > hi, those between have all elements. */
     const int64_t lo = win->before, hi = slice->n - win->after;

@@ -41,6 +41,7 @@ typedef struct tl_window {
     int64_t before, after, w;
     tally_edges edges;
     int64_t min_count;
+    int64_t least; /* windows with fewer elements have no value */
     int threads;
     int stream;   /* always use non-temporal stores, however few results a run has */
     int prefetch; /* how to prefetch (tl_prefetches); 0: as the length of a run needs */

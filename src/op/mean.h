@@ -14,6 +14,6 @@ fn state combine(state a, state b) { state r; r.s = a.s + b.s; return r; }
 fn state neutral(par p) { state r; r.s = num(NEGATIVE_ZERO); return r; }
 fn result lower(state a, real n, idx first, par p)
 {
-    return to_result(canon(over_size(a.s + num(0.0), n)));
+    return to_result(mean_of(a.s, n));
 }
 fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }

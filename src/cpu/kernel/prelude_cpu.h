@@ -8,6 +8,7 @@
  * There is no include guard: the words are redefined for every instance. */
 #undef sel
 #undef pick
+#undef mean_of
 #undef over_size
 #undef plus_half
 #undef plus_halves
@@ -208,23 +209,26 @@ TL_INLINE real canon(real x) { return x; }
  * once, and a product and two fused multiply-adds give the quotient (Brisebarre, Muller and Raina
  * 2004, algorithm 1); a division would take 16 cycles. No step may underflow: 1 <= n <= bound and
  * |quotient| >= 1 / bound, or x = 0; else, and for NaN and infinity, x is divided. Not in nan
- * forms, where n differs from lane to lane. p is the parameter of the calling function. */
+ * forms, where n differs from lane to lane. Where the product is taken it is no NaN, and +0.0 for
+ * x = -0.0, as a mean must be. p is the parameter of the calling function. */
 #if TL_VECTOR && TL_FUSES && !TL_MASKED && TL_REAL_FLOAT && TL_V * TL_REAL_SIZE == 64
-#define over_size(x, n) TL_N(quotient)(x, n, p)
-TL_INLINE real TL_N(quotient)(real x, real n, par p)
+#define over_size(x, n) TL_N(quotient)(x, n, 0, p)
+#define mean_of(x, n)   TL_N(quotient)(x, n, 1, p)
+TL_INLINE real TL_N(quotient)(real x, real n, int is_mean, par p)
 {
-    if (!__builtin_constant_p(p.same_n) || !p.same_n) return x / n;
-
-    const TL_REAL_T bound = TL_REAL_SIZE == 4 ? 0x1p100f : 0x1p500;
-    const real part = sel((n >= num(1.0)) & (n <= num(bound)), num(1.0) / n, num(NOT_A_NUMBER)),
-               about = x * part,
-               v = TL_PASTE(TL_FMA_, TL_REAL_SIZE)(TL_PASTE(TL_FMA_, TL_REAL_SIZE)(-about, n, x),
-                                                   part, about);
-    if (__builtin_expect(TL_PASTE(TL_LEAST_, TL_REAL_SIZE)(v, x, 1 / bound), 1)) return v;
-    return x / n;
+    if (__builtin_constant_p(p.same_n) && p.same_n) {
+        const TL_REAL_T bound = TL_REAL_SIZE == 4 ? 0x1p100f : 0x1p500;
+        const real part = sel((n >= num(1.0)) & (n <= num(bound)), num(1.0) / n, num(NOT_A_NUMBER)),
+                   about = x * part,
+                   v = TL_PASTE(TL_FMA_, TL_REAL_SIZE)(
+                       TL_PASTE(TL_FMA_, TL_REAL_SIZE)(-about, n, x), part, about);
+        if (__builtin_expect(TL_PASTE(TL_LEAST_, TL_REAL_SIZE)(v, x, 1 / bound), 1)) return v;
+    }
+    return is_mean ? canon((x + num(0.0)) / n) : x / n;
 }
 #else
 #define over_size(x, n) ((x) / (n))
+#define mean_of(x, n)   canon(((x) + num(0.0)) / (n))
 #endif
 
 #define to_result(x)      TL_TO(x, TL_OUT_T)

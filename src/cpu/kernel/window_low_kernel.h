@@ -234,11 +234,11 @@ TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t 
 }
 
 /* The results of l->m windows; the first ends at place l->from of the tile and begins at index
- * l->first. */
-static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower *l, tl_par p)
+ * l->first. stream: a constant for float sums and their like, so that no store tests it. */
+TL_INLINE void W(window_results)(void *to, const tl_window_work *k, const tl_lower *l, int stream,
+                                 tl_par p)
 {
     const int64_t from = l->from, m = l->m, first = l->first;
-    const int stream = l->stream;
     TL_OUT_T *out = to;
 
     p.same_n = 1;
@@ -268,4 +268,13 @@ static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower
         (out + j * (OP_LANES), acc[0], (W(windows)){step, first + j, n}, stream && !askew, p);
         j += step;
     }
+}
+
+static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower *l, tl_par p)
+{
+    enum { CONSTANT = W(DIRECT) && !(OP_EXACT) }; /* doc/notes.md has the measurements */
+    if (CONSTANT && l->stream)
+        W(window_results)(to, k, l, 1, p);
+    else
+        W(window_results)(to, k, l, CONSTANT ? 0 : l->stream, p);
 }

@@ -195,6 +195,7 @@ fn real over_size(real x, real n)
 #else
 #define over_size(x, n) ((x) / (n))
 #endif
+#define mean_of(x, n) canon(over_size((x) + num(0.0), n))
 
 #define to_result(x)      ((result)(x))
 #define result_to_real(v) ((real)(v))
