@@ -34,7 +34,8 @@ endforeach()
 # 3.1's default (9 s instead of 38 s for the programs of argmax u8), and without optimization in a quarter of that again
 # (0.6 s for reduce, scan and a window). The code is slower, so test_lanes, which runs more than it compiles, has it
 # optimized. test_opencl.sh also takes the texts and PoCL as users have them.
-file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/pocl)
+set(TALLY_TEST_POCL "${PROJECT_BINARY_DIR}/tests/pocl" CACHE PATH "where PoCL keeps the kernels that tests compile")
+file(MAKE_DIRECTORY ${TALLY_TEST_POCL})
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/gpu/opencl/prelude_opencl.h)
 file(READ src/gpu/opencl/prelude_opencl.h text)
 string(REGEX REPLACE "#define UNROLL +_Pragma\\(\"unroll\"\\)" "#define UNROLL" rolled "${text}")
@@ -44,7 +45,7 @@ endif()
 file(WRITE ${PROJECT_BINARY_DIR}/tests/kernels/gpu/opencl/prelude_opencl.h "${rolled}")
 set(pocl_quick "POCL_WORK_GROUP_METHOD=loops" "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable"
     "TALLY_KERNELS=${PROJECT_BINARY_DIR}/tests/kernels")
-set(test_environment "POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/pocl"
+set(test_environment "POCL_CACHE_DIR=${TALLY_TEST_POCL}"
     "TALLY_SOURCE=${PROJECT_SOURCE_DIR}" "TALLY_BUILD=${PROJECT_BINARY_DIR}" "CC=${CMAKE_C_COMPILER}"
     "TALLY_SANITIZE=${TALLY_SANITIZE}"
     "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1"
