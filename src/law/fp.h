@@ -54,5 +54,5 @@ static inline void tl_fp_leave(tl_fp was) { fesetenv(&was); }
 
 static inline void tl_fp_end(const tl_fp *was) { tl_fp_leave(*was); }
 
-/* The law's environment from here to the end of the block. */
+/* The law's environment until the block ends. */
 #define TL_LAW_FP __attribute__((cleanup(tl_fp_end), unused)) const tl_fp fp_ = tl_fp_enter()
