@@ -94,17 +94,23 @@ static int sweep(report *r, shape_report *s, place *p, ladder_error *error)
     return code;
 }
 
+/* Sets the type of a shape's elements: `dtype`, or the usual one. */
+static int choose_kind(shape which, const char *dtype, kind *k, ladder_error *error)
+{
+    *k = which == SHAPE_window ? KIND_F32 : KIND_I32;
+    if (dtype && !kind_parse(dtype, k))
+        return fail_with(error, 2, "the ladder has no dtype '%s'; choices: " KIND_CHOICES, dtype);
+    return takes_kind(which, *k) ? 0 : refused_kind(which, dtype, error);
+}
+
 int start_shape(report *r, shape which, shape_report **out, ladder_error *error)
 {
     shape_report *s = *out = &r->shapes[r->shape_count++];
     const ladder_options *o = &r->options;
     *s = (shape_report){
         .shape = which, .n = r->options.n, .width = o->width, .processors = r->processors};
-    s->kind = which == SHAPE_window ? KIND_F32 : KIND_I32;
-    if (o->dtype && !kind_parse(o->dtype, &s->kind))
-        return fail_with(error, 2, "the ladder has no dtype '%s'; choices: " KIND_CHOICES,
-                         o->dtype);
-    if (!takes_kind(which, s->kind)) return refused_kind(which, o->dtype, error);
+    const int code = choose_kind(which, o->dtype, &s->kind, error);
+    if (code) return code;
     s->rows = calloc(RESULTS_MOST, sizeof *s->rows);
     return s->rows ? 0 : fail_with(error, 1, "out of memory");
 }
@@ -184,10 +190,12 @@ int start_report(const ladder_options *o, report *r, place **p, ladder_error *er
     return 0;
 }
 
-/* --dtype i32,f32,u8: the same rungs for each of these types, one after the other. */
+/* --dtype i32,f32,u8: the same rungs for each of these types, one after the other. All types are
+ * checked before the first one runs. */
 static int run_types(const ladder_options *o, report *r, place *p, ladder_error *error)
 {
-    int which = 0, code = 0;
+    int which = 0, code = 0, count = 0;
+    kind k;
     while (o->shape && which < SHAPES && strcmp(o->shape, shape_name((shape)which)) != 0) which++;
     if (!o->shape || which == SHAPES || o->html)
         return fail_with(
@@ -195,15 +203,17 @@ static int run_types(const ladder_options *o, report *r, place *p, ladder_error 
             "--dtype is '%s': a list of types needs one job (as in `tally ladder scan`), and "
             "makes no page (--html)",
             o->dtype);
-    for (const char *at = o->dtype; *at && !code;) {
-        const size_t n = strcspn(at, ",");
-        if (r->shape_count == SHAPES)
-            return fail_with(error, 2, "--dtype is '%s': at most %d types", o->dtype, SHAPES);
-        snprintf(r->dtype, sizeof r->dtype, "%.*s", (int)(n < 7 ? n : 7), at);
-        r->options.dtype = r->dtype;
-        code = run_shape(r, (shape)which, p, error);
-        at += n + (at[n] != 0);
-    }
+    for (int run = 0; run < 2; run++)
+        for (const char *at = o->dtype; *at && !code;) {
+            const size_t n = strcspn(at, ",");
+            if (!run && count++ == SHAPES)
+                return fail_with(error, 2, "--dtype is '%s': at most %d types", o->dtype, SHAPES);
+            snprintf(r->dtype, sizeof r->dtype, "%.*s", (int)(n < 7 ? n : 7), at);
+            r->options.dtype = r->dtype;
+            code = run ? run_shape(r, (shape)which, p, error)
+                       : choose_kind((shape)which, r->dtype, &k, error);
+            at += n + (at[n] != 0);
+        }
     r->options.dtype = o->dtype;
     return code;
 }
