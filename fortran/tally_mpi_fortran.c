@@ -91,7 +91,8 @@ static int view_of(tally *ctx, const CFI_cdesc_t *a, const char *name, arrays *t
                         name),
                0;
     char *const at = dense_of(ctx, a, name, to, &copied);
-    *v = tally_flat(at, is_float(a) ? (log == 2 ? TALLY_F32 : TALLY_F64) : integers[log], elements(a));
+    const tally_dtype real = log == 2 ? TALLY_F32 : TALLY_F64;
+    *v = tally_flat(at, is_float(a) ? real : integers[log], elements(a));
     if (copied && v == &to->out) to->back = a;
     return at || !v->n;
 }

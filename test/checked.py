@@ -109,7 +109,7 @@ def checked(case):
 
 
 def streamed(ctx, verb, m):
-    """Pushes the numbers in random pieces; returns the first status that is not 0, and the results."""
+    """Pushes the numbers in random pieces. Returns the first status that is not 0, and results."""
     s, more, made, status, at = c.c_void_p(), c.c_int64(), 0, 0, 0
     view, size = m.a.view, struct.calcsize(FORMAT[m.dtype])
     out = c.create_string_buffer(8 * m.n + 8 * 100)

@@ -152,7 +152,7 @@ static void after_report(const char *report)
     (void)report;
     fprintf(stderr, "FAILED: %s\n", check_about);
 }
-/* The sanitizer calls it for each report: of the shared objects too, so it must be visible to them. */
+/* The sanitizer calls it for each report. It is visible, because shared objects report too. */
 __attribute__((visibility("default"))) void __ubsan_on_report(void);
 void __ubsan_on_report(void) { check(0, "%s", check_about); }
 /* Bytes that no kernel may touch. */
@@ -190,8 +190,8 @@ void __wrap_tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
 
 /* ---- programs ---- */
 
-/* Compiles the kernel of `text` to a shared object. 0: the compiler fails. -fwrapv: threads beyond a
- * tile's end fold whatever local memory held, and leave the result out. */
+/* Compiles the kernel of `text` to a shared object. 0: the compiler fails. -fwrapv: threads beyond
+ * a tile's end fold whatever local memory held, and leave the result out. */
 static int compile(const char *kernel, const char *text, size_t length, const char *path)
 {
     char command[600];
