@@ -135,16 +135,21 @@ static int is_repeated(const weights *w, const input *in, const options *o, unsi
            !has(o, OPT_empty) && !has(o, OPT_out_valid);
 }
 
+int is_cosine(const char *text)
+{
+    const size_t n = strlen(text);
+    return n > 5 && !strncmp(text, "cos(", 4) && text[n - 1] == ')';
+}
+
 int weights_open(second *s, input *in, const options *o, int *taken)
 {
     const char *const text = o->value[OPT_with];
     const size_t n = strlen(text);
-    const int cosine = n > 5 && !strncmp(text, "cos(", 4) && text[n - 1] == ')';
     weights w = {.ndim = 0};
     unsigned axes = 0;
     *taken = 0;
     int code = DONE;
-    if (cosine) {
+    if (is_cosine(text)) {
         char name[260];
         snprintf(name, sizeof name, "%.*s", (int)(n - 5 < 256 ? n - 5 : 256), text + 4);
         code = open_cosine(&w, in, o, name);

@@ -81,12 +81,25 @@ static int to_part(const coordinate *c, const input *in, int32_t *out)
     return DONE;
 }
 
+/* Makes the values f64, if those of a later file, of type `later`, have another type. */
+static int widen(coordinate *c, const char *path, tally_dtype later)
+{
+    if (tally_dtype_size(c->dtype) == 8)
+        return usage("%s: the coordinate %s is %s, and %s in the files before it: must be the same",
+                     path, c->name, tally_dtype_name(later), tally_dtype_name(c->dtype));
+    for (int64_t i = c->n; i-- > 0;) { /* the last first: each is written behind its old place */
+        const double value = coordinate_value(c, i);
+        memcpy(c->values + (size_t)i * sizeof value, &value, sizeof value);
+    }
+    c->dtype = TALLY_F64;
+    return DONE;
+}
+
 /* Appends the values of the next file. */
 static int append(coordinate *c, const layout *l, const char *path)
 {
     const int first = !c->values;
-    const int any = first || c->part >= 0;
-    tally_file_options f = {.format = "netcdf", .variable = c->name, .dtype = any ? 0 : c->dtype};
+    tally_file_options f = {.format = "netcdf", .variable = c->name};
     char is[200];
     input in;
     int code = input_open_beside(&in, c->of->ctx, &f, path);
@@ -113,6 +126,8 @@ static int append(coordinate *c, const layout *l, const char *path)
                         unit ? "unit" : "calendar", c->name, other ? other : "", c->of->label,
                         one ? one : "");
     }
+    if (!code && !first && c->part < 0 && in.dtype != c->dtype && c->dtype != TALLY_F64)
+        code = widen(c, path, in.dtype);
     /* reads them again, as a type that keys of windows may have */
     if (!code && in.dtype != c->dtype && c->part < 0) {
         input_close(&in);

@@ -134,6 +134,7 @@ int second_bands(second *s, const groups *g, const layout *l, int64_t n);
 /* Cuts FILE:VARIABLE at the colon, and returns the variable; NULL: path is the name of a file. */
 const char *cut_variable(char *path);
 /* beside.c: a second input of some of the dimensions, or cos(NAME). taken 0: it is neither. */
+int is_cosine(const char *text); /* of the form cos(NAME) */
 int weights_open(second *s, input *in, const options *o, int *taken);
 int second_sound(second *s); /* see input_sound */
 void second_close(second *s);

@@ -55,8 +55,8 @@ int output_check(const options *o, int ops)
                  has(o, OPT_output) ? o->value[OPT_output] : "-", format_name(format));
 }
 
-/* For --by with several columns: joins the results of each group into one result with its own
- * bits and places. */
+/* For --by with one operator and several columns: joins the results of each group into one result
+ * with its own bits and places. */
 static int side_by_side(const answer *a, result *all)
 {
     const size_t each = result_bytes(&a->results->info), size = sizeof(int64_t);
@@ -147,7 +147,7 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
                        int files, const options *o)
 {
     const answer *const a = &answers[0];
-    if (a->ops > 1 && files == 1 && (!is_netcdf(format) || (a->keys && !a->key_dtypes))) {
+    if (a->ops > 1 && files == 1 && (!is_netcdf(format) || a->ops == a->width)) {
         result all;
         answer one = *a;
         int code = side_by_side(a, &all);

@@ -22,6 +22,7 @@ typedef struct answer {
     int64_t shape[DIMS];
     place ran;
     int64_t count;    /* results of each operator: 1, or one per sequence */
+    int64_t width;    /* of groups of a table: results of each operator, one per column */
     int64_t columns;  /* 0, or the results that a typed file has per row (output.c) */
     int flat;         /* the whole file is one sequence */
     const char *per;  /* the name of a sequence: file, row, column, segment, sequence */

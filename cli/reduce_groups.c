@@ -163,6 +163,7 @@ int reduce_groups(const job *j, input *in, answer *a)
     char *const dense = memory_for(&code, "the values of the groups", g.lines, size);
     if (!code) large_pages(dense, (size_t)g.lines * size);
     a->ops = j->ops.count * (int)g.width;
+    a->width = g.width;
     a->all = j->ops.all * (int)g.width;
     a->results = memory_for(&code, "the results", a->all, sizeof *a->results);
     for (int64_t c = 0; c < g.width && !code; c++) {

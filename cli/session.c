@@ -221,18 +221,19 @@ int operators_precision(operators *ops, tally *ctx, const options *o, tally_dtyp
 {
     size_t bytes = 1;
     tally_operator_info info;
-    if (!has(o, OPT_precision) || ops->precise) return DONE;
+    if (!has(o, OPT_precision)) return DONE;
     for (int i = 0; i < ops->count; i++) bytes += strlen(ops->name[i]) + 5;
     int code = DONE;
-    char *at = ops->precise = memory_for(&code, "--precision", (int64_t)bytes, 1);
+    if (!ops->precise) ops->precise = memory_for(&code, "--precision", (int64_t)bytes, 1);
+    char *at = ops->precise;
     for (int i = 0; i < ops->count && !code; i++) {
+        ops->name[i] = ops->share[i] ? "count" : ops->shown[i];
         code = operator_info(ctx, ops->name[i], dtype, &info);
         if (code) break;
         sprintf(at, "%s:f64", ops->name[i]);
-        if (info.output != TALLY_F32 || tally_operator(ctx, at, dtype, &info) ||
-            info.output != TALLY_F64)
-            continue;
-        ops->name[i] = at;
+        if (info.output == TALLY_F32 && !tally_operator(ctx, at, dtype, &info) &&
+            info.output == TALLY_F64)
+            ops->name[i] = at;
         at += strlen(at) + 1;
     }
     return code;

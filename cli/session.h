@@ -165,7 +165,8 @@ typedef struct operators {
 } operators;
 int operators_split(operators *ops, const char *text);
 int operators_info(operators *ops, tally *ctx, tally_dtype dtype);
-/* --precision f64: computes operators that would be computed in f32 in f64. */
+/* --precision f64: computes operators that would be computed in f32 in f64. For each file
+ * again, since files may have different types. */
 int operators_precision(operators *ops, tally *ctx, const options *o, tally_dtype dtype);
 void operators_free(operators *ops);
 double seconds(void);

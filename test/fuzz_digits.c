@@ -34,6 +34,13 @@ static void use(const large *given)
         assert(!memcmp(&again, &sum, sizeof sum));
     }
     const tally_digits *const x = &given->head, *const y = &a.head;
+    large added = {.head = {.room = DIGITS_MOST}};
+    double other = 0;
+    assert(!tally_digits_merge(&added.head, x, 1));
+    value = 0;
+    assert(tally_statistic_value(TALLY_SUM, &(tally_sums){.x = x}, TALLY_F64, &value) ==
+           tally_statistic_value(TALLY_SUM, &(tally_sums){.x = &added.head}, TALLY_F64, &other));
+    assert(!memcmp(&value, &other, sizeof value));
     for (int which = 0; tally_statistic_needs((tally_statistic)which); which++) {
         tally_statistic_value((tally_statistic)which, &(tally_sums){x, x, x, x, x}, TALLY_F64,
                               &value);

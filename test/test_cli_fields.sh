@@ -137,6 +137,8 @@ for op in nanwmean nandot,nanwvar; do
 done
 same "tally scan nandot --hex --dtype f64 --axis time --with g.nc:row $g | tr '\t' '\n'" 'tally scan nandot --hex --shape 5x4x3 --axis 0 --with rows.txt g.txt | tr "\t" "\n"'
 ok "tally reduce dot --axis lat --with 'cos(lat)' --variable lat g.nc | awk '{ print (\$1 > -1.8198052 && \$1 < -1.8198050) }'" 1
+bad 1 "tally reduce dot --with 'cos(lat' --variable lat g.nc" 'tally: cos(lat: No such file or directory'
+bad 1 "tally reduce dot --with 'cos()' --variable lat g.nc" 'tally: cos(): No such file or directory'
 # the cosine: exact where it is simple, the same bits everywhere
 make cos.nc 'dimensions: lat = 9 ; variables: double lat(lat), one(lat) ; data: lat = 0, 90, -90, 180, 270, 360, 60, 45, 89.5 ; one = 1, 1, 1, 1, 1, 1, 1, 1, 1 ;'
 ok "tally scan dot --axis lat --with 'cos(lat)' --variable one cos.nc --to csv | tail -n 1 | awk '{ print (\$1 > 2.21583 && \$1 < 2.21584) }'" 1
@@ -159,6 +161,10 @@ has "tally reduce nanwmean --axis lat,lon --with 'cos(lat)' $g -o o.nc && ncdump
 # ---- f64, and shares ----
 same "tally reduce nanmean,nansum,max,count --hex --precision f64 --axis time $g | tail -n +2" "tally reduce nanmean:f64,nansum:f64,max,count --hex --axis time $g | tail -n +2"
 same "tally scan nansum --hex --precision f64 --axis time $g" "tally scan nansum:f64 --hex --axis time $g"
+# each of several files has a type of its own
+printf '0.1\n0.7\n0.3\n' >p.txt
+tally scan last --dtype f64 p.txt -o p64.npy && tally scan last --dtype f32 p.txt -o p32.npy
+ok 'tally reduce sum --hex --precision f64 p64.npy p32.npy | tail -n 1 | cut -f 2' "$(tally reduce sum:f64 --hex p32.npy)"
 ok "tally reduce nanmean,max --precision f64 --axis time $g | head -n 1" "nanmean${t}max"
 same "tally reduce valid --axis time $g" "tally reduce count --axis time $g | awk '{ print \$1 / 5 }'"
 same "tally reduce missing --axis lat,lon $g | awk '{ printf \"%.4f\\n\", \$1 }'" "tally reduce count --axis lat,lon $g | awk '{ printf \"%.4f\\n\", 1 - \$1 / 12 }'"

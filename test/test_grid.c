@@ -17,6 +17,10 @@ static void says(tally_status status, tally_status expected, const char *part_of
 static float x[200];
 static const int64_t offsets[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
 
+/* so many exact sums have more than 2^64 bytes, a few bytes more */
+enum { EXACT_BYTES = 2240 };
+static const int64_t OVERFLOWS = (int64_t)(UINT64_MAX / EXACT_BYTES) + 1;
+
 static void refused_streams(void)
 {
     tally *ctx = contexts[0];
@@ -26,6 +30,8 @@ static void refused_streams(void)
     check(!s, "a stream of a failure");
     says(tally_stream_reduce_rows(ctx, "sum", TALLY_F32, (int64_t)1 << 54, &s), TALLY_INVALID,
          "rows is");
+    says(tally_stream_reduce_rows(ctx, "sum:exact", TALLY_F64, OVERFLOWS, &s), TALLY_NO_MEMORY,
+         "out of memory");
     says(tally_stream_reduce_rows(ctx, "summ", TALLY_F32, 3, &s), TALLY_INVALID, "'summ'");
     check(tally_stream_reduce_rows(NULL, "sum", TALLY_F32, 3, &s) == TALLY_INVALID, "ctx NULL");
     check(tally_stream_reduce_rows(ctx, "sum", TALLY_F32, 3, NULL) == TALLY_INVALID, "stream NULL");
@@ -162,9 +168,12 @@ static void refused_fragments(void)
     says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID, "x->data is NULL");
     w = v;
     w.rows = (int64_t)1 << 54;
-    says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID, "below 2^54");
+    says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID, "must be 0..2^54 - 1");
     w.rows = -1;
     says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID, "x->rows is -1");
+    says(tally_fragment_of_view(ctx, "sum:exact", &w, 0, &b), TALLY_INVALID, "x->rows is -1");
+    w = (tally_view){.dtype = TALLY_F64, .rows = OVERFLOWS - 1};
+    says(tally_fragment_of_view(ctx, "sum:exact", &w, 0, &b), TALLY_NO_MEMORY, "out of memory");
     check(tally_fragment_of_view(NULL, "sum", &v, 0, &b) == TALLY_INVALID, "ctx NULL");
     check(tally_fragment_of_view(ctx, "sum", &v, 0, NULL) == TALLY_INVALID, "fragment NULL");
 }

@@ -43,6 +43,17 @@ line 'reduce nansum --variable temp --axis lon classic.nc' '6 15 16 33 27 33 60 
 line 'reduce nansum --variable temp --axis=-1 classic.nc' '6 15 16 33 27 33 60 69'
 line 'reduce nanmean --variable temp --axis time classic.nc netCDF-4.nc' '10 12 11 13 14 14'
 line 'reduce count --variable temp --axis time classic.nc netCDF-4.nc third.nc' '12 9 9 12 12 9'
+# files whose coordinates have different types
+cdl='dimensions: time = 2 ; variables: KIND time(time) ; time:units = "days since 2000-01-01" ; float x(time) ; data: x = 1, 2 ;'
+echo "netcdf i { ${cdl/KIND/int} time = 0, 1 ; }" | ncgen -o i.nc && echo "netcdf d { ${cdl/KIND/double} time = 2.5, 3 ; }" | ncgen -o d.nc
+echo "netcdf l { ${cdl/KIND/int64} time = 0, 1 ; }" | ncgen -k netCDF-4 -o l.nc
+for files in 'i.nc d.nc' 'd.nc i.nc'; do line "reduce mean --variable x --axis time $files -o t.nc && tally reduce max --variable time t.nc" 1.5; done
+bad 2 'tally reduce mean --variable x --axis time l.nc d.nc -o t.nc' 'tally: d.nc: the coordinate time is f64, and i64 in the files before it: must be the same'
+# several operators of groups have a variable each, each with its own type
+printf 'k,x,y\nb,1,2\na,2,5\nb,3,7\n' >k.csv
+tally reduce sum,count --by k --column x,y k.csv -o k.nc
+for of in sum.x=4,2 count.x=2,1 sum.y=9,5 count.y=2,1; do line "scan last --variable ${of%=*} k.nc" "$(echo "${of#*=}" | tr , ' ')"; done
+bad 2 'tally reduce mean,minmax --by k --column x k.csv -o k.nc' "tally: operator 'minmax' has 2 values a result: write it to a NetCDF file of its own"
 line 'scan sum --variable days --axis time classic.nc b.nc --dtype f64 --to csv' 'sum.0,sum.1 1,2 4,6 9,12 16,20 17,nan 20,nan 25,nan 32,nan'
 line 'window nansum -w 2 --edges shrink --variable days --axis time classic.nc --to csv' 'nansum.0,nansum.1 1,2 4,6 8,10 12,14'
 ok 'tally reduce sum --variable days classic.nc netCDF-4.nc' "file${t}sum

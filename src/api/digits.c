@@ -174,12 +174,14 @@ int tally_digits_sound(const void *data, size_t bytes)
 /* Converts the finite part of a sum to bins, of which it sets only low .. high. */
 static void open_bins(const tally_digits *d, tl_exact *e)
 {
-    e->low = d->first;
-    e->high = d->first + d->used - 1;
-    if (e->high >= TL_EXACT_BINS) e->high = TL_EXACT_BINS - 1; /* no value reaches a higher bin */
-    for (int k = e->low; k <= e->high; k++) e->bin[k] = digits_in(d)[k - e->low];
-    for (int k = e->high + 1; k < d->first + d->used; k++)
-        e->bin[e->high] += digits_in(d)[k - e->low] * ((tl_wide_int)1 << 32 * (k - e->high));
+    const int most = TL_EXACT_BINS - 1, end = d->first + d->used; /* no value reaches a higher bin */
+    e->low = d->first < most ? d->first : most;
+    e->high = end - 1 < most ? end - 1 : most;
+    for (int k = e->low; k <= e->high; k++) e->bin[k] = 0;
+    for (int k = d->first; k < end; k++) {
+        const int bin = k < most ? k : most;
+        e->bin[bin] += digits_in(d)[k - d->first] * ((tl_wide_int)1 << 32 * (k - bin));
+    }
     e->plus = d->plus;
     e->minus = d->minus;
     e->nan = d->nan;

@@ -103,6 +103,13 @@ const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtyp
  * products, with an f64 result. */
 const tl_scalar *tl_exact_common(tally_dtype dtype, int inputs);
 
+/* Bytes of `count` sums. If they are more than a size can be: PTRDIFF_MAX, which no memory has. */
+static inline size_t tl_exact_bytes(int64_t count)
+{
+    size_t bytes;
+    return __builtin_mul_overflow((size_t)count, sizeof(tl_exact), &bytes) ? PTRDIFF_MAX : bytes;
+}
+
 /* Sets a state of `sums` sums to zero. Rows, and the NaN among them, are counted in its first. */
 static inline void tl_exact_begin(tl_exact *e, int sums)
 {

@@ -35,15 +35,16 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
     strcpy(f->op, op);
 
     if (exact || checked) {
-        f->sums = rows * (exact ? exact->sums : 1); /* rows is below 2^32 */
+        f->sums = rows * (exact ? exact->sums : 1);
         f->sum_bytes = exact ? TL_EXACT_BYTES : sizeof *f->totals;
         if (exact)
-            f->exact = malloc((size_t)(f->sums + 1) * sizeof *f->exact);
+            f->exact = malloc(tl_exact_bytes(f->sums + 1));
         else
             f->totals = calloc((size_t)f->sums + 1, sizeof *f->totals);
         if (!f->exact && !f->totals) {
             free(f);
-            return tl_no_memory(ctx, (size_t)rows * sizeof *f->exact, "a fragment of sums");
+            return tl_no_memory(ctx, exact ? tl_exact_bytes(rows * exact->sums) : (size_t)rows * sizeof *f->totals,
+                                "a fragment of sums");
         }
         for (int64_t k = 0; k < f->sums && exact; k++) tl_exact_begin(&f->exact[k], 1);
     }
@@ -147,8 +148,8 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
         return tl_invalid(ctx,
                           "x->offsets is given: the sequences of a fragment have the same slabs");
     if (x->n < 0 || x->n >> 61) return tl_invalid(ctx, "n is %ld: must be 0..2^61 - 1", x->n);
-    if (x->rows > TL_GRID_MOST)
-        return tl_invalid(ctx, "x->rows is %ld: must be below 2^%d", x->rows, TL_GRID_MOST_LOG);
+    if (x->rows < 0 || x->rows > TL_GRID_MOST)
+        return tl_invalid(ctx, "x->rows is %ld: must be 0..2^%d - 1", x->rows, TL_GRID_MOST_LOG);
     TL_TRY(tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment));
 
     tally_fragment *f = *fragment;

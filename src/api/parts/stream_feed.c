@@ -314,9 +314,11 @@ static tally_status push(tally_stream *s, const tally_view *in, const tally_view
 static tally_status add_totals(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     const tl_running running = {out, s->scan.exclusive, s->pushed};
-    TL_TRY(tl_totals_add(s->ctx, s->totals, in, s->verb == TL_SCAN ? &running : NULL));
-    s->pushed += in->n;
-    return TALLY_OK;
+    const tally_status status =
+        tl_totals_add(s->ctx, s->totals, in, s->verb == TL_SCAN ? &running : NULL);
+    s->broken = status == TALLY_NO_DEVICE; /* the results were not copied, but the sums changed */
+    if (!status) s->pushed += in->n;
+    return status;
 }
 
 tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view *next,
@@ -339,9 +341,10 @@ tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view 
     if (!status && s->verb != TL_REDUCE)
         status = tl_host_view(&copies, out, s->plan.op->result_bytes, 1);
     if (!status) status = push(s, in, out);
-    s->broken |= status && s->pushed != pushed;
     if (!status) s->pushed = pushed + in->n;
-    return tl_host_end(&copies, status);
+    status = tl_host_end(&copies, status);
+    s->broken |= status && s->pushed != pushed;
+    return status;
 }
 
 tally_status tl_stream_lower_rows(tally_stream *s, void *out)

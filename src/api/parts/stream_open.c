@@ -20,7 +20,7 @@ static tally_status begin_totals(tally_stream *s)
 static tally_status begin_exact(tally_stream *s, const tally_scan_options *o)
 {
     const int sums = tl_exact_form_of(s->plan.op)->sums;
-    const size_t bytes = (size_t)(s->rows * sums) * sizeof *s->exact;
+    const size_t bytes = tl_exact_bytes(s->rows * sums);
     s->exact = malloc(bytes + 1);
     if (!s->exact) return tl_no_memory(s->ctx, bytes, "exact sums");
     for (int64_t r = 0; r < s->rows; r++) tl_exact_scan_begin(s->exact + r * sums, &s->plan, o);

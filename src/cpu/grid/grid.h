@@ -19,7 +19,8 @@
  * 8 steps are folded in place. A scan writes results at once: up to 8 rows are scanned again, from
  * the beginning of their block. */
 
-/* at most 2^54 - 1 sequences, so no number of bytes overflows */
+/* At most 2^54 - 1 sequences: no number of bytes overflows, but those of exact sums
+ * (tl_exact_bytes). */
 enum { TL_GRID_MOST_LOG = 54 };
 #define TL_GRID_MOST (((int64_t)1 << TL_GRID_MOST_LOG) - 1)
 
