@@ -127,9 +127,8 @@ static int measure(tally *ctx, problem *p, void *data, void *out, int64_t runs)
     double start = seconds();
     if (!status) status = call(ctx, p, data, out);
     const double once = seconds() - start;
-    p->calls =
-        /* calls in a timed run, so that it lasts at least 2 ms */
-        once > 0.002 ? 1 : 1 + (int64_t)(0.002 / (once > 1e-8 ? once : 1e-8));
+    /* calls in a timed run, so that it lasts at least 2 ms */
+    p->calls = once > 0.002 ? 1 : 1 + (int64_t)(0.002 / (once > 1e-8 ? once : 1e-8));
     for (int64_t r = 0; r < runs && !status; r++) {
         start = seconds();
         for (int64_t i = 0; i < p->calls && !status; i++) status = call(ctx, p, data, out);

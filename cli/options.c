@@ -100,10 +100,8 @@ static int parse_long(options *o, char **argv, int argc, int *i)
 {
     const char *name = argv[*i] + 2, *equals = strchr(name, '=');
     const size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    int id =
-        /* the row of this verb, else the first row of that name (its meaning may differ between
-         * verbs) */
-        OPT_COUNT;
+    /* the row of this verb, else the first row of that name: its meaning may differ between verbs */
+    int id = OPT_COUNT;
     for (int at = OPT_COUNT - 1; at >= 0; at--) {
         if (strlen(option_table[at].name) != length ||
             memcmp(option_table[at].name, name, length) != 0)

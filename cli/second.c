@@ -129,8 +129,7 @@ static int open_with(second *s, input *in, const options *o)
     if (!code) code = dtype_option(o, OPT_dtype, &f.assume);
     if (!code) code = dtype_option(o, OPT_with_dtype, &f.dtype);
     if (!code) f.variable = cut_variable(path);
-    if (!code && !is_cosine(path))
-        code = input_open_beside(&s->with, in->ctx, &f, path);
+    if (!code && !is_cosine(path)) code = input_open_beside(&s->with, in->ctx, &f, path);
     if (!code) code = weights_open(s, in, o, &taken);
     if (!code && !taken) code = input_load(in, 0);
     if (code || taken) return code;

@@ -16,10 +16,10 @@ int run_scan(const options *o)
  * after it. */
 static int extent(const options *o, tally_window_options *w)
 {
-    static const int64_t most = (int64_t)1 << 62;
+    static const int64_t most = ((int64_t)1 << 61) - 1; /* of tally_window_options */
     int64_t width;
-    int code = opt_count(o, OPT_before, -most, most, 0, &w->before);
-    if (!code) code = opt_count(o, OPT_after, -most, most, 0, &w->after);
+    int code = opt_count(o, OPT_before, -most - 1, most, 0, &w->before);
+    if (!code) code = opt_count(o, OPT_after, -most - 1, most, 0, &w->after);
     if (!code) code = opt_count(o, OPT_step, 1, most, 1, &w->step);
     if (!code) code = opt_count(o, OPT_width, 1, most, 0, &width);
     if (!code) code = opt_count(o, OPT_min_count, 0, most, 0, &w->min_count);

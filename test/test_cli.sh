@@ -324,6 +324,7 @@ bad 2 'tally reduce sum --exclusive' "tally: --exclusive is not an option of \`t
 bad 2 'tally reduce sum --json=1' "tally: --json takes no value, and '1' was given"
 bad 2 'tally reduce sum --dtype' "tally: --dtype needs a value: --dtype T"
 bad 2 'tally reduce sum -o' "tally: -o needs a value: -o FILE"
+bad 2 'tally window sum --before 2305843009213693952 a.txt' 'tally: --before is 2305843009213693952 and must be at most 2305843009213693951'
 bad 2 'tally window sum -w 0 a.txt' "tally: --width is 0 and must be at least 1"
 bad 2 'tally window sum -w x a.txt' "tally: --width is 'x', which is not a whole number (2^28, 1e6 and 64Ki are)"
 bad 2 'tally window sum -w 1.55e1 a.txt' "tally: --width is '1.55e1', which is not a whole number (2^28, 1e6 and 64Ki are)"

@@ -22,7 +22,7 @@ typedef struct {
     const pt_source *from;
     int32_t *codes; /* the results: -1 for missing keys that are not kept */
     int64_t row, count;
-    int64_t *first; /* the row of each group's first pt_key */
+    int64_t *first; /* the row of each group's first key */
     int64_t first_capacity;
     int missing, failed; /* failed: out of memory, or too many groups */
     int no_text;         /* the list has other objects */

@@ -17,9 +17,8 @@ PyObject *pt_shape(int ndim, const int64_t *shape)
 static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
                             const int64_t *shape)
 {
-    static PyObject *names
-        /* a cache of dtypes; without the GIL two threads may fill an entry, with equal strings */
-        [16];
+    /* a cache of dtypes; without the GIL two threads may fill an entry, with equal strings */
+    static PyObject *names[16];
     PyObject *type = NULL, *object = NULL, *sizes = pt_shape(ndim, shape);
     if (dtype == TALLY_BF16) {
         type = PyObject_GetAttrString(like->converted ? like->converted : like->object, "dtype");

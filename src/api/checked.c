@@ -192,8 +192,9 @@ tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, cons
     return status;
 }
 
-/* write: the running totals go to `to`; else the first that does not fit is refused, and the total
- * does not change. */
+/* Adds the elements of row r to its total. With `to` the running totals are written there; without
+ * it they are only checked: the first that does not fit is refused, and the total does not
+ * change. */
 static tally_status add_row(tally *ctx, tl_total *total, const tally_view *in, int64_t r,
                             const tl_running *running, char *to)
 {

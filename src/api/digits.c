@@ -174,7 +174,8 @@ int tally_digits_sound(const void *data, size_t bytes)
 /* Converts the finite part of a sum to bins, of which it sets only low .. high. */
 static void open_bins(const tally_digits *d, tl_exact *e)
 {
-    const int most = TL_EXACT_BINS - 1, end = d->first + d->used; /* no value reaches a higher bin */
+    const int most = TL_EXACT_BINS - 1,
+              end = d->first + d->used; /* no value reaches a higher bin */
     e->low = d->first < most ? d->first : most;
     e->high = end - 1 < most ? end - 1 : most;
     for (int k = e->low; k <= e->high; k++) e->bin[k] = 0;

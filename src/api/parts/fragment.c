@@ -43,8 +43,9 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
             f->totals = calloc((size_t)f->sums + 1, sizeof *f->totals);
         if (!f->exact && !f->totals) {
             free(f);
-            return tl_no_memory(ctx, exact ? tl_exact_bytes(rows * exact->sums) : (size_t)rows * sizeof *f->totals,
-                                "a fragment of sums");
+            return tl_no_memory(
+                ctx, exact ? tl_exact_bytes(rows * exact->sums) : (size_t)rows * sizeof *f->totals,
+                "a fragment of sums");
         }
         for (int64_t k = 0; k < f->sums && exact; k++) tl_exact_begin(&f->exact[k], 1);
     }
@@ -62,7 +63,7 @@ const tl_scalar *tl_fragment_nodes(const tally_fragment *f)
     return f->sum_bytes ? &ranges : f->plan.op;
 }
 
-/* Appends a slab, which the fragment then owns; NULL: out of memory. */
+/* Appends a slab, which the fragment then owns. s NULL: there was no memory for it. */
 static tally_status append(tally_fragment *f, tl_slab *s)
 {
     if (tl_slabs_append(&f->slabs, s)) return TALLY_OK;

@@ -113,8 +113,8 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
 
 static const char NO_CAPTURE[] = "streams of many sequences change with each push: push before it";
 
-/* Enters the device, finds the program, and moves the grid back to device memory. A failure needs
- * no `leave`. */
+/* Enters the device, finds the program, and moves the grid back to device memory. After a
+ * failure the device is already left. */
 static tally_status enter(grid *g, tally *ctx, tl_launch *l)
 {
     if (g->lost)
