@@ -17,7 +17,7 @@
 enum {
     TL_USER_NAME = 32,       /* bytes of a name with its terminating 0 */
     TL_USER_TEXT = 64 << 10, /* the most bytes of a text */
-    TL_USER_FIELDS = 16,     /* of a state; the limit of 32 bytes is met first */
+    TL_USER_FIELDS = 16,     /* of a state; its limit of 32 bytes is reached before */
     TL_USER_WORDS = 32       /* helper functions and types of a text */
 };
 

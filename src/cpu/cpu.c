@@ -147,6 +147,7 @@ static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op,
     return TALLY_OK;
 }
 
+/* *done 0: the call is none of the driver's; api/ computes it in another way. */
 static tally_status cpu_run(tl_device *d, tally *ctx, const tl_call *c, int *done)
 {
     *done = c->verb <= TL_WINDOW && !c->form && !c->unchecked && !c->plan->exact;

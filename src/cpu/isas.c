@@ -140,9 +140,8 @@ static void take_narrow(tl_plan *plan, const tl_narrow *loops)
 
 void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
 {
-    tally_dtype acc =
-        /* the instance of the kernels: f32 for f32, u64 for u64 */
-        op->widen == TL_WIDEN_REAL ? op->wide : op->acc;
+    /* the instance of the kernels: f32 for f32, u64 for u64 */
+    const tally_dtype acc = op->widen == TL_WIDEN_REAL ? op->wide : op->acc;
 
     *plan = tl_plan_begin(op, par, isa);
     if (tl_exact_form_of(op)) {
@@ -154,22 +153,20 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     }
 
     const tl_kernel *lower = find_lower(op, acc, isa),
-                    *narrow_kernel = find_kernel(op->file, op->dtype, op->acc, isa);
+                    *own_kernel = find_kernel(op->file, op->dtype, op->acc, isa);
     plan->core = find_kernel(op->core, op->wide, acc, isa);
-    plan->lower = narrow_kernel && narrow_kernel->lower_rows ? narrow_kernel
-                  : lower                                    ? lower
-                                                             : plan->core;
+    plan->lower = own_kernel && own_kernel->lower_rows ? own_kernel : lower ? lower : plan->core;
     const int kind = !par.marked                  ? op->widen
                      : op->widen == TL_WIDEN_LOW  ? TL_WIDEN_LOW_MARK
                      : op->widen == TL_WIDEN_HIGH ? TL_WIDEN_HIGH_MARK
                                                   : op->widen;
     plan->in = tl_find_convert(plan->converts, kind, op->dtype, op->wide);
-    if (op->out == op->dtype && op->wide != op->dtype && plan->lower != narrow_kernel)
+    if (op->out == op->dtype && op->wide != op->dtype && plan->lower != own_kernel)
         plan->out = tl_find_convert(plan->converts, op->widen, op->wide, op->dtype);
     int flips = plan->core && plan->core->flips && op->wide != op->dtype && !plan->in;
     plan->par.flip = flips ? (int64_t)(UINT64_C(1) << (8 * op->elem_bytes - 1)) : 0;
-    plan->fold = narrow_kernel && narrow_kernel->fold && !par.marked ? narrow_kernel : plan->core;
-    plan->fold_in = plan->fold == narrow_kernel ? NULL : plan->in;
+    plan->fold = own_kernel && own_kernel->fold && !par.marked ? own_kernel : plan->core;
+    plan->fold_in = plan->fold == own_kernel ? NULL : plan->in;
     take_narrow(plan, isas[isa].narrow);
 }
 

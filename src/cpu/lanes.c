@@ -135,7 +135,7 @@ static void set_width(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t 
 {
     const int64_t padded = tl_lanes_padded(buffers, width);
     buffers->k.vectors = (int)(padded / buffers->lanes);
-    buffers->pitch = to->q || to->pitch || buffers->job->reverse ? padded : width;
+    buffers->r_width = to->q || to->pitch || buffers->job->reverse ? padded : width;
 }
 
 /* Sets S(0) of the lanes. */
@@ -143,10 +143,10 @@ static void set_start(tl_lanes_buffers *buffers, int64_t width)
 {
     tl_lanes *k = &buffers->k;
     const int vectors = k->vectors;
-    if (k->seeded && buffers->seeded != vectors)
+    if (k->seeded && buffers->vectors_seeded != vectors)
         for (int64_t c = 0; c < tl_lanes_padded(buffers, width); c++)
             buffers->job->plan->core->lanes_put(k, 2 * k->levels, c, &buffers->job->init);
-    buffers->seeded = vectors;
+    buffers->vectors_seeded = vectors;
 }
 
 void tl_lanes_staged(const tl_lanes_buffers *buffers, int64_t lane, tl_state *s)
@@ -182,14 +182,14 @@ void tl_lanes_continue(const tl_lanes_job *job, const tl_lanes *k, int64_t lane,
  * next. */
 static char *target(tl_lanes_buffers *buffers, const tl_lanes_to *to, int64_t i, int64_t *step)
 {
-    *step = to->direct ? to->step : buffers->pitch;
+    *step = to->direct ? to->step : buffers->r_width;
     return to->direct ? to->out + i * to->step * buffers->result : buffers->r;
 }
 
 /* The results of the strip's rows in r. */
 static tl_matrix results_in_r(const tl_lanes_buffers *buffers, int64_t width)
 {
-    return (tl_matrix){buffers->r, buffers->pitch, width, (int)buffers->result};
+    return (tl_matrix){buffers->r, buffers->r_width, width, (int)buffers->result};
 }
 
 /* Stores l->rows results of each lane, from the states staged from soa[l->from] on, as rows i and

@@ -58,8 +58,10 @@ typedef struct tl_lanes_from {
     int64_t prefetch_distance; /* prefetch distance in rows; 0: no prefetch */
 } tl_lanes_from;
 
-/* Where the results of a strip go: to sequences (n[c] <= most results to q[c], or all to out + c *
- * pitch bytes), or to columns. */
+/* Where the results of a strip go, one of:
+ *   sequences   n[c] <= most results to q[c]
+ *   sequences   all results of lane c to out + c * pitch bytes
+ *   columns     to out; pitch is 0 */
 typedef struct tl_lanes_to {
     char *const *q;
     const int64_t *n;
@@ -78,15 +80,15 @@ typedef struct tl_lanes_buffers {
     tl_lanes k;
     int64_t elem, result; /* bytes of the kernels' elements and results */
     int lanes;            /* lanes of a vector */
-    int seeded;           /* number of vectors whose S(0) is set */
-    int64_t pitch;        /* results of a row of r; of the strip's lanes, or of its vectors */
+    int vectors_seeded;   /* number of vectors whose S(0) is set */
+    int64_t r_width;      /* results of a row of r; of the strip's lanes, or of its vectors */
     int64_t most;         /* lanes of the widest strip, with padding */
     char *soa, *t, *r, *narrow, *empty;
 } tl_lanes_buffers;
 
-enum { TL_ALL_ROWS = INT32_MAX }; /* direct: all rows */
+#define TL_ALL_ROWS INT64_MAX /* direct: all rows */
 
-/* The rows from `at` on. bytes: of an element there; in place it may be of the kernels' type. */
+/* The rows from `at` on. bytes: the size of an element of from->x. */
 static inline tl_lanes_from tl_lanes_rows_from(const tl_lanes_from *from, int64_t at, int64_t bytes)
 {
     tl_lanes_from f = *from;
@@ -154,7 +156,7 @@ typedef struct tl_lanes_part {
     const int32_t *ends;
 } tl_lanes_part;
 
-/* The same in parts: appends rows at .. at + n - 1, of which from->x is the first, to k.carry.
+/* tl_lanes_fold in parts: appends rows at .. at + n - 1, of which from->x is the first, to k.carry.
  * Requires: at is a multiple of 8; so is n, except in the last part, which stages S(at + n) as
  * soa[to + lane]. */
 void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_part *part);
@@ -213,7 +215,7 @@ static inline uint16_t tl_segment_number(tl_segment s) { return (uint16_t)s; }
 struct tl_lanes_batch {
     const tl_lanes_job *job;
     tl_lanes_buffers buffers;
-    int64_t elem, result; /* bytes of the kernels' elements and results */
+    int64_t elem, result; /* as in buffers */
     int direct_in, direct_out, stream, prefetch;
 
     /* Longer sequences are processed one at a time; so are batches with a longer mean. */
@@ -241,7 +243,7 @@ typedef struct tl_strip {
 void tl_batch_load(tl_lanes_batch *b);
 void tl_batch_store(tl_lanes_batch *b);
 
-/* Lanes of a strip of sequences of n elements, which fit the first-level cache. */
+/* Lanes of a strip of sequences of n elements: so many that it fits the first-level cache. */
 int64_t tl_batch_lanes(int64_t n);
 
 /* Computes a strip of segments. next: see tl_transpose. */
@@ -257,8 +259,8 @@ int tl_lanes_take_rows(const tl_lanes_job *job);
 int tl_lanes_take_columns(const tally_view *in);
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads);
 
-/* Writes to states the nodes of every sequence of a reduction: one for each of of->level, from
- * element 0 on. Node by node, the state of each sequence. Returns 0: out of memory. Requires:
- * sequences of one length, an operator that reads no index. */
+/* Writes to states the nodes of every sequence of a reduction. Node k has level of->level[k]; the
+ * first one begins at element 0. Node after node, the state of each sequence. Returns 0: out of
+ * memory. Requires: sequences of one length, an operator that reads no index. */
 int tl_lanes_nodes(tally *ctx, const tl_lanes_job *job, int threads, const tl_slab *of,
                    unsigned char *states);

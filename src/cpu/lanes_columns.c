@@ -5,7 +5,7 @@
  *   reduce   aligned blocks of rows become nodes of every column; a counter per column joins them
  *   scan     first the same nodes; then each block is scanned from the prefix before it
  *   window   parts of the centres, which are independent; a thread takes some strips of a part one
- *            after the other, while their rows are in the second cache
+ *            after the other, while their rows are in the second-level cache
  *
  * Extremes of narrow elements (narrow/narrow.h) have kernels of their own for the rows of a strip,
  * whose keys stay in the first-level cache. */
@@ -32,12 +32,12 @@ enum {
     /* Folds of narrower strips cut rows instead, because each row of a strip is on another page. */
     NARROW_BYTES = 1024,
 
-    /* Narrow elements: bytes of a strip, at most and at least. Shorter rows are scanned faster with
-     * widened elements; the same for windows. */
-    KEYS = 4096,
-    KEYS_LEAST = 64,
-    SCANNED = 9,
-    WINDOWED = 64
+    /* Narrow elements: bytes of a strip, at most and at least; scans and windows of shorter rows
+     * are faster with widened elements. */
+    KEY_BYTES = 4096,
+    KEY_BYTES_LEAST = 64,
+    SCAN_BYTES_LEAST = 9,
+    WINDOW_BYTES_LEAST = 64
 };
 
 int tl_lanes_take_columns(const tally_view *in)
@@ -52,7 +52,7 @@ typedef struct {
     int64_t strip, strips;   /* columns of a strip, the last may have fewer; number of strips */
     int64_t group;           /* strips of a task, the last may have fewer */
     int64_t centres;         /* of a part of windows */
-    int64_t shares;          /* tasks in all, about; 0: one for each part */
+    int64_t tasks;           /* about so many in all; 0: one for each part */
     const tl_narrow *narrow; /* the kernels, if elements are not widened; else NULL */
     int stream, prefetch;
     int adjacent; /* columns of elements, and those of results */
@@ -67,7 +67,7 @@ static int64_t width_of(const columns *c, int64_t s)
     return tl_min(left, c->strip);
 }
 
-/* The rows whose last vector may be read in place, up to `padded` columns from `col` on: it ends
+/* How many rows may be read in place, each as `padded` columns from `col` on: these reads end
  * inside the view's memory. */
 static int64_t rows_in_place(const tally_view *in, int64_t col, int64_t padded)
 {
@@ -78,7 +78,8 @@ static int64_t rows_in_place(const tally_view *in, int64_t col, int64_t padded)
 }
 
 /* Where the elements of strip s are, and their results go. rest 0: of its whole vectors, or of all
- * columns if kernels may read beyond them; 1: of the remaining columns. 0: there are none. */
+ * columns if kernels may read beyond them; 1: of the remaining columns. Returns 0 if there are
+ * none. */
 static int strip_at(const columns *c, const tl_lanes_buffers *buffers, int64_t s, int rest,
                     tl_lanes_from *from, tl_lanes_to *to)
 {
@@ -222,7 +223,7 @@ static void do_narrow_rows(work *w, int64_t at, int64_t m)
     const tl_plan *plan = job->plan;
     const int64_t width = w->from.width;
     const size_t bytes = plan->op->elem_bytes;
-    _Alignas(64) char acc[KEYS];
+    _Alignas(64) char acc[KEY_BYTES];
     tl_state init = job->init, node;
     uint16_t key = 0;
 
@@ -307,7 +308,7 @@ static void do_fold(work *w)
     const size_t bytes = op->state_bytes;
 
     if (w->c->narrow) {
-        _Alignas(64) char acc[KEYS] = {0};
+        _Alignas(64) char acc[KEY_BYTES] = {0};
         tl_narrow_rows(job, &w->from, NULL, at, m, acc);
         for (int64_t c = 0; c < w->from.width; c++, to += bytes) {
             uint16_t key = 0;
@@ -364,11 +365,12 @@ static void do_tasks(void *with, const tl_worker *worker)
     if (c->stream) tl_stream_fence();
 }
 
+/* Runs a task for each share of the parts of each group of strips. Returns 0: out of memory. */
 static int run(tally *ctx, const columns *c, const blocks *b, int threads, task *run_task,
                int64_t parts)
 {
     const int64_t groups = (c->strips + c->group - 1) / c->group,
-                  shares = c->shares ? tl_min((c->shares + groups - 1) / groups, parts) : parts;
+                  shares = c->tasks ? tl_min((c->tasks + groups - 1) / groups, parts) : parts;
     tasks all = {ctx, c, b, run_task, parts, shares};
     if (!tl_scratch_begin(ctx, threads)) return 0;
     return tl_parallel(threads, groups * shares, do_tasks, &all);
@@ -424,7 +426,7 @@ static int fold_or_scan(tally *ctx, columns *c, int threads)
         strips = threads;
     else if (by_rows && !scans && in->rows * op->elem_bytes < strips * NARROW_BYTES)
         strips = 1;
-    cut_strips(c, strips, c->narrow ? KEYS_LEAST / op->elem_bytes : TL_ABREAST);
+    cut_strips(c, strips, c->narrow ? KEY_BYTES_LEAST / op->elem_bytes : TL_ABREAST);
     strips = c->narrow && scans ? threads / 2 + 1 : threads; /* so many: rows are not cut */
     if (threads == 1 || c->strips >= strips || !by_rows)
         return run(ctx, c, NULL, (int)tl_min(c->strips, threads), do_rows, 1);
@@ -447,13 +449,14 @@ static int windows_of_keys(tally *ctx, const columns *wide, int threads)
     columns c = *wide;
 
     c.narrow = job->plan->narrow;
-    c.strip = job->w < 2 ? 0 : (TL_NARROW_ROWS / job->w & -KEYS_LEAST) / job->plan->op->elem_bytes;
+    c.strip =
+        job->w < 2 ? 0 : (TL_NARROW_ROWS / job->w & -KEY_BYTES_LEAST) / job->plan->op->elem_bytes;
     c.group = 1;
-    c.shares = 0;
+    c.tasks = 0;
     if (!c.narrow || job->least > job->w || full_windows(job) <= job->w || c.strip < 1 ||
-        job->in->rows * job->plan->op->elem_bytes < WINDOWED || !c.adjacent)
+        job->in->rows * job->plan->op->elem_bytes < WINDOW_BYTES_LEAST || !c.adjacent)
         return 0;
-    cut_strips(&c, 1, KEYS_LEAST);
+    cut_strips(&c, 1, KEY_BYTES_LEAST);
     return run(ctx, &c, NULL, threads, do_key_windows, c.strips < threads ? threads : 1);
 }
 
@@ -465,7 +468,7 @@ static int windows(tally *ctx, columns *c, int threads)
     /* flat: kernels take rows without gaps as one array */
     const int flat = c->adjacent && tl_lanes_flat(job, in->rows, in->stride, job->out->stride);
 
-    c->shares = threads > 1 ? 8 * (int64_t)threads : 1;
+    c->tasks = threads > 1 ? 8 * (int64_t)threads : 1;
     if (!flat) {
         c->strip = job->w > WINDOW_LONG ? TL_ABREAST : WINDOW_STRIP;
         c->group = WINDOW_GROUP;
@@ -474,7 +477,8 @@ static int windows(tally *ctx, columns *c, int threads)
     c->centres = flat ? (n + 4 * threads - 1) / (4 * threads)
                       : tl_lanes_chunk(c->strip) * tl_max(c->group / c->strips, 1);
     if (windows_of_keys(ctx, c, threads))
-        return job->valid /* no others */ || run(ctx, c, NULL, threads, do_ends, 1);
+        return job->valid /* without windows at the ends */ ||
+               run(ctx, c, NULL, threads, do_ends, 1);
     return run(ctx, c, NULL, threads, do_windows, tl_max((n + c->centres / 2) / c->centres, 1));
 }
 
@@ -486,9 +490,10 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
 
     c.stream = job->out && in->rows * in->n * job->plan->op->result_bytes >= TL_STREAM_BYTES;
     if (row_bytes * in->n <= TL_PARALLEL_BYTES) threads = 1;
-    if (c.adjacent && (job->verb == TL_REDUCE || (job->verb == TL_SCAN && row_bytes >= SCANNED)))
+    if (c.adjacent &&
+        (job->verb == TL_REDUCE || (job->verb == TL_SCAN && row_bytes >= SCAN_BYTES_LEAST)))
         c.narrow = job->plan->narrow;
-    if (c.narrow) c.strip = KEYS / bytes;
+    if (c.narrow) c.strip = KEY_BYTES / bytes;
 
     const int ok =
         job->verb == TL_WINDOW ? windows(ctx, &c, threads) : fold_or_scan(ctx, &c, threads);

@@ -14,9 +14,14 @@ enum { TL_PARALLEL_BYTES = 256 * 1024 };
 /* Results of at least this size use non-temporal stores. */
 enum { TL_STREAM_BYTES = 4 * 1024 * 1024 };
 
-/* Slots of scratch memory: three for many sequences at once (lanes.h), one for staging a sequence,
- * one for its dense parts (driver.c) or for the ends of rows (window_rows.c). */
-enum { TL_LANES_BUFFERS, TL_BATCH, TL_STAGE, TL_SINGLE, TL_DENSE };
+/* Slots of scratch memory. */
+enum {
+    TL_LANES_BUFFERS, /* many sequences at once (lanes.h): a strip, */
+    TL_BATCH,         /* a batch, */
+    TL_STAGE,         /* and its elements and results */
+    TL_SINGLE,        /* one sequence: staged states */
+    TL_DENSE          /* and its dense parts (driver.c), or the ends of rows (window_rows.c) */
+};
 
 static inline int64_t tl_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t tl_max(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -27,7 +32,8 @@ static inline int64_t tl_clamp(int64_t x, int64_t low, int64_t high)
     return tl_max(low, tl_min(x, high));
 }
 
-/* The plan of windows, where lower applies min_count: in nan forms that count. */
+/* The plan for windows. In nan forms that count, lower gives `empty` to windows of fewer than
+ * min_count elements. */
 static inline tl_plan tl_plan_of_window(const tl_plan *plan, const tally_window_options *o)
 {
     tl_plan own = *plan;
@@ -55,7 +61,7 @@ typedef struct tl_ranges {
     const tally_window_options *o; /* start NULL: result r is the window at first + r step */
     int64_t n, results, first, step;
     int64_t min_count;
-    int64_t number; /* of result 0, for sentences */
+    int64_t number; /* of result 0, for error sentences */
 } tl_ranges;
 
 /* The ranges of tally_window on a sequence of n elements. */
@@ -66,8 +72,8 @@ static inline tl_ranges tl_ranges_of(const tally_window_options *o, int64_t n)
     return (tl_ranges){NULL, NULL, o, n, tally_window_length(n, o), first, step, o->min_count};
 }
 
-/* Range r is *from .. *end - 1. Returns 0 if the window has no value: it is not full, and the rule
- * for edges says so. */
+/* Range r is *from .. *end - 1. Returns 0 if the window has no value: it is not full, edges are
+ * not shrunk, and no min_count is given. */
 static inline int tl_range_at(const tl_ranges *s, int64_t r, int64_t *from, int64_t *end)
 {
     if (s->start) {
@@ -81,7 +87,7 @@ static inline int tl_range_at(const tl_ranges *s, int64_t r, int64_t *from, int6
     return (low >= 0 && high <= s->n) || s->o->edges == TALLY_EDGES_SHRINK || s->min_count > 0;
 }
 
-/* One sequence and its results: elements `stride` apart at x, results y_stride bytes apart at y. */
+/* One sequence and its results: at x, `stride` elements apart; at y, y_stride bytes apart. */
 typedef struct tl_line {
     const void *x;
     int64_t stride;
@@ -92,8 +98,9 @@ typedef struct tl_line {
 /* Appends n dense elements, indices c->end and up, to a counter. Uses up to `threads` threads. */
 void tl_push_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl_counter *c);
 
-/* Writes to states the nodes of every sequence of a checked and normal view (context/view.h): one
- * for each of of->level, from element of->start on. Node by node, the state of each sequence. */
+/* Writes to states the nodes of every sequence of a view: node k has level of->level[k], and the
+ * first one begins at element of->start. Node after node, the state of each sequence. Requires: the
+ * view is checked and normal. */
 tally_status tl_slab_nodes(tally *ctx, const tl_plan *plan, int threads, const tally_view *in,
                            const struct tl_slab *of, unsigned char *states);
 

@@ -16,7 +16,8 @@ static uint64_t round_to_odd(const uint64_t g[2], uint64_t c)
 }
 
 /* The digits and exponent of the shortest decimal in the rounding interval of c * 2^q; of several,
- * the nearest. */
+ * the nearest. lower_closer: 1 if c is a power of two, so that the neighbour below is half as far
+ * away as the one above. */
 static uint64_t shortest(uint64_t c, int q, int lower_closer, int *exp10)
 {
     assert(c > 0);

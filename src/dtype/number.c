@@ -92,7 +92,7 @@ static int compare(const struct big *a, const struct big *b)
     return 0;
 }
 
-/* A scanned decimal: (-1)^neg * w * 10^q. If `more`, the digits after the first 19 follow in
+/* A decimal: (-1)^neg * w * 10^q. If `more`, the digits after the first 19 follow in
  * [digits, end). */
 struct dec {
     uint64_t w;
@@ -154,8 +154,8 @@ static int compare_exact(const struct dec *d, uint64_t m, int64_t b)
     return compare(&x, &y);
 }
 
-/* Scans the whole text [s, e) as a decimal. */
-static int scan(const char *s, const char *e, struct dec *d)
+/* Reads the whole text [s, e) as a decimal. */
+static int read_decimal(const char *s, const char *e, struct dec *d)
 {
     *d = (struct dec){0};
     if (s < e && (*s == '-' || *s == '+')) d->neg = *s++ == '-';
@@ -206,9 +206,8 @@ static uint64_t nearest(const struct dec *d, const struct tl_fmt f)
     const uint64_t low = tl_round_decimal(d->w, d->q, f);
     if (!d->more) return low;
 
-    const uint64_t high =
-        /* The value is between w and w + 1; their results are equal or neighbours. */
-        tl_round_decimal(d->w + 1, d->q, f);
+    /* the value is between w and w + 1; their results are equal or neighbours */
+    const uint64_t high = tl_round_decimal(d->w + 1, d->q, f);
     if (low == high) return low;
     const uint64_t frac = low & ((1ull << f.mant) - 1), field = low >> f.mant;
     const uint64_t m = field ? frac | 1ull << f.mant : frac;
@@ -276,7 +275,7 @@ static int parse_whole(tally_dtype dtype, const char *s, const char *e, uint64_t
 {
     assert(!tl_is_float(dtype));
     struct dec d;
-    if (!scan(s, e, &d)) {
+    if (!read_decimal(s, e, &d)) {
         const char *const t = s < e && (*s == '-' || *s == '+') ? s + 1 : s;
         return tl_is_word(t, e, "nan") || tl_is_word(t, e, "inf") || tl_is_word(t, e, "infinity")
                    ? TL_CELL_WHOLE
@@ -325,7 +324,7 @@ static int parse_float(tally_dtype dtype, const char *s, const char *e, uint64_t
         return TL_CELL_OK;
     }
 
-    if (!scan(s, e, &d)) return TL_CELL_BAD;
+    if (!read_decimal(s, e, &d)) return TL_CELL_BAD;
     *bits = sign | (dtype == TALLY_F64   ? nearest(&d, tl_f64)
                     : dtype == TALLY_F32 ? nearest(&d, tl_f32)
                     : dtype == TALLY_F16 ? nearest_small(&d, 10, -14)
@@ -357,8 +356,8 @@ tally_status tally_parse_value(tally_dtype dtype, const char *text, size_t lengt
 
 enum { AFTER_POINT = 18, BEFORE_POINT = 20, DIGITS = AFTER_POINT + BEFORE_POINT };
 
-/* A decimal of more than 19 digits: digits * 10^*exponent, without zeros at both ends of the *count
- * digits. Valid if these are at most DIGITS. */
+/* A decimal of more than 19 digits: the result * 10^*exponent. The zeros at both ends are dropped,
+ * and *count digits remain. Valid if *count <= DIGITS. */
 static unsigned __int128 all_digits(const struct dec *d, int64_t *count, int64_t *exponent)
 {
     unsigned __int128 digits = 0;
@@ -393,7 +392,7 @@ int tl_decimal_parse(const char *s, const char *e, __int128 *units)
 {
     assert(s <= e);
     struct dec d;
-    if (!scan(s, e, &d)) return TL_DECIMAL_BAD;
+    if (!read_decimal(s, e, &d)) return TL_DECIMAL_BAD;
 
     int64_t count = d.kept, exponent = d.q;
     for (; d.w && d.w % 10 == 0; d.w /= 10) count--, exponent++;
@@ -407,7 +406,7 @@ int tl_decimal_parse(const char *s, const char *e, __int128 *units)
     assert(count <= DIGITS);
 
     for (int64_t k = exponent + AFTER_POINT, step; k > 0; k -= step) {
-        step = k < 11 ? k : 11;
+        step = k < 11 ? k : 11; /* tl_ten ends with 10^11 */
         digits *= tl_ten[step];
     }
     const __int128 least = (__int128)INT64_MIN * TALLY_KEY_PART,

@@ -172,7 +172,7 @@ tally_status tally_file_head(tally_file *file, const char *line)
     tl_writer *const w = file->writer;
     if (!line) return tl_invalid(file->ctx, "line is NULL");
     if (w->written) return tl_invalid_on(file, "the first line comes before elements");
-    if (w->form == TL_NETCDF) return tl_netcdf_name(file, w->netcdf, line);
+    if (w->form == TL_NETCDF) return tl_netcdf_set_names(file, w->netcdf, line);
     if (!tl_is_text(w->form)) return tl_unsupported_on(file, "%s has no lines", file->info.format);
     TL_TRY(collect(file, line, strlen(line)));
     return collect(file, "\n", 1);

@@ -131,13 +131,13 @@ static int is_long(const job *j, int64_t r, int64_t total)
     const int count = j->devices->count;
     const int64_t n = j->in.offsets ? j->in.offsets[r + 1] - j->in.offsets[r] : j->in.n;
     const tally_window_options *const w = j->call.window;
-    const int64_t overlap = w ? w->before + w->after + 1 : 0;
+    const int64_t window = w ? w->before + w->after + 1 : 0;
     if (n <= total / (2 * count) || (!j->in.offsets && j->in.rows % count == 0)) return 0;
 
     if (j->in.stride != 1 || (j->call.verb != TL_REDUCE && j->out.stride != 1) ||
         tl_is_reversed(&j->call))
         return 0;
-    return tl_slicing_pays(j->devices, &j->plan, n, overlap);
+    return tl_slicing_pays(j->devices, &j->plan, n, window);
 }
 
 /* Does row r, cut along its elements. */

@@ -65,9 +65,9 @@ tally_status tl_sliced_push(const tl_devices *t, const tl_push *p);
 /* TL_WINDOW of one dense sequence. */
 tally_status tl_sliced_windows(const tl_devices *t, const tl_call *call);
 
-/* True if a sequence of n elements is long enough to be cut. overlap: elements that neighbouring
- * slices share. */
-int tl_slicing_pays(const tl_devices *t, const tl_plan *plan, int64_t n, int64_t overlap);
+/* True if a sequence of n elements is long enough to be cut. window: the elements
+ * of a window, or 0. */
+int tl_slicing_pays(const tl_devices *t, const tl_plan *plan, int64_t n, int64_t window);
 
 /* One member's part of a call, in any thread. The message of a failure is in the member's
  * context. */

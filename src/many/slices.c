@@ -155,17 +155,18 @@ static int64_t grain_of(const tl_devices *t, const tl_plan *plan, int64_t n)
 }
 
 /* Cuts n elements and returns the number of slices; slice k begins at cuts[k]. start: index of
- * element 0. overlap: the elements of a window, which may be cut anywhere; 0: cuts are at nodes. */
-static int cut(const tl_devices *t, const tl_plan *plan, int64_t start, int64_t n, int64_t overlap,
+ * element 0. window: the elements of a window, or 0. Results of windows are not joined, so these
+ * are cut anywhere; slices have at least the elements of a window. */
+static int cut(const tl_devices *t, const tl_plan *plan, int64_t start, int64_t n, int64_t window,
                int64_t *cuts)
 {
-    int64_t grain = grain_of(t, plan, n), least = grain > overlap ? grain : overlap;
+    int64_t grain = grain_of(t, plan, n), least = grain > window ? grain : window;
     int count = n / least < t->count ? (int)(n / least) : t->count;
     if (count < 1) count = 1;
 
     for (int k = 0; k <= count; k++) {
         cuts[k] = (int64_t)((__int128)n * k / count);
-        if (k && k < count && !overlap) cuts[k] = ((start + cuts[k]) & ~(grain - 1)) - start;
+        if (k && k < count && !window) cuts[k] = ((start + cuts[k]) & ~(grain - 1)) - start;
         if (cuts[k] < 0) cuts[k] = 0;
         assert(!k || cuts[k] >= cuts[k - 1]);
     }
@@ -173,10 +174,10 @@ static int cut(const tl_devices *t, const tl_plan *plan, int64_t start, int64_t 
     return count;
 }
 
-int tl_slicing_pays(const tl_devices *t, const tl_plan *plan, int64_t n, int64_t overlap)
+int tl_slicing_pays(const tl_devices *t, const tl_plan *plan, int64_t n, int64_t window)
 {
     int64_t cuts[TL_MEMBERS_MOST + 1];
-    return cut(t, plan, 0, n, overlap, cuts) > 1;
+    return cut(t, plan, 0, n, window, cuts) > 1;
 }
 
 tally_status tl_member_run(tl_device *d, tally *ctx, const tl_call *call)
@@ -187,8 +188,8 @@ tally_status tl_member_run(tl_device *d, tally *ctx, const tl_call *call)
     return status;
 }
 
-/* Where part number i of `count` parts of a slice begins: at a multiple of `grain`, but for the
- * first part, and for the end of the last (i == count). */
+/* Where part number i of `count` parts of a slice begins: at a multiple of `grain`. The first part
+ * begins where the slice does; part `count` is the end of the slice. */
 static int64_t part_start(const tl_member_slice *s, int i, int count, int64_t grain)
 {
     if (i == count) return s->start + s->n;
@@ -219,7 +220,7 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_m
 
     for (int k = 0; !status && k < count; k++) {
         slices[k].scan = k ? slices[k - 1].scan : *before;
-        slices[k].scan.nodes_known = NULL; /* those of `before` are of all slices */
+        slices[k].scan.nodes_known = NULL; /* those of `before` are for the whole sequence */
         for (int i = (k - 1) * count; k && i < k * count; i++)
             tl_counter_append(&slices[k].scan.done, plan->op, &p[i].nodes);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * last: the last element, its bits unchanged (a NaN keeps its payload). Empty: NaN, or 0. Not
- * commutative. */
+ * last: the last element, its bits unchanged (a NaN keeps its payload). The last of no
+ * elements is NaN, or 0 for integers. Not commutative. */
 #define OP_LANE ELEM
 #define OP_WIDEN BITS
 #define OP_NAN_WIDEN DOUBLE

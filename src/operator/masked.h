@@ -110,7 +110,7 @@ fn result lower(state a, real n, idx first, par p)
     return pick(a.m == OP_ABSENT, empty(p), plain_lower(a, n, first, p));
 }
 #else
-#ifdef OP_NAN_CORE
+#ifdef OP_NAN_CORE /* lower is that of the plain form's kernels */
 #define TL_BORROWS 1
 #endif
 
@@ -170,7 +170,6 @@ fn state lift(INPUTS, idx i, par p)
     plain_state none = plain_neutral(p);
 #else
     plain_state none = {0};
-
 #endif
 #define CHOOSE(type, f) r.f = pick(m, r.f, none.f);
     OP_STATE(CHOOSE)

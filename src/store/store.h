@@ -72,6 +72,7 @@ typedef struct tl_cleanup {
 void tl_cleanup_hold(sigset_t *old);
 void tl_cleanup_release(const sigset_t *old);
 
+/* Adds a path or a child process to the list. Requires: held. */
 void tl_cleanup_path(tl_cleanup *l, void (*undo)(const char *path), const char *path);
 void tl_cleanup_child(tl_cleanup *l, pid_t child);
 
@@ -94,4 +95,4 @@ void tl_cleanup_drop(tl_cleanup *l);
         uint32_t owner_bytes, bytes, type; \
         char owner[4], text[(sizeof(json) + 3) / 4 * 4]; \
     } dlopen_note __attribute__((used, aligned(4), section(".note.dlopen"))) = { \
-        4, sizeof(json), 0x407c0c0a, "FDO", json}
+        4, sizeof(json), 0x407c0c0a /* the type of such notes */, "FDO", json}

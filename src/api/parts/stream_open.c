@@ -69,22 +69,22 @@ typedef struct {
     int64_t rows;
     const tally_scan_options *scan;
     const tally_window_options *window;
-} form;
+} subject;
 
-static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, form f,
+static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, subject what,
                                 tally_stream **stream)
 {
     if (stream) *stream = NULL;
     if (!ctx) return tl_no_context();
-    if (f.scan && f.scan->reverse)
+    if (what.scan && what.scan->reverse)
         return tl_unsupported(ctx,
                               "reverse: a stream's last element is not known yet; use tally_scan");
-    if (f.of == MANY && (f.rows < 0 || f.rows > TL_GRID_MOST))
-        return tl_invalid(ctx, "rows is %ld: must be 0..2^%d - 1", f.rows, TL_GRID_MOST_LOG);
+    if (what.of == MANY && (what.rows < 0 || what.rows > TL_GRID_MOST))
+        return tl_invalid(ctx, "rows is %ld: must be 0..2^%d - 1", what.rows, TL_GRID_MOST_LOG);
     if (!stream) return tl_invalid(ctx, "stream is NULL: must point to where the stream goes");
     tl_plan plan;
     tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
-    if (!status) status = tl_check_scan(ctx, &plan, f.scan);
+    if (!status) status = tl_check_scan(ctx, &plan, what.scan);
     if (status) return status;
 
     tally_stream *s = calloc(1, sizeof *s);
@@ -92,27 +92,27 @@ static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, f
 
     s->ctx = ctx;
     s->device = ctx->device;
-    s->verb = f.verb;
+    s->verb = what.verb;
     s->plan = plan;
-    s->many = f.of == MANY;
-    s->rows = s->many ? f.rows : 1;
+    s->many = what.of == MANY;
+    s->rows = s->many ? what.rows : 1;
     s->is_checked = tl_is_checked(op);
-    s->scan.exclusive = f.scan && f.scan->exclusive;
-    s->seeded = f.scan && f.scan->init && plan.op->seedable;
-    if (s->seeded) memcpy(s->init, f.scan->init, plan.op->result_bytes);
+    s->scan.exclusive = what.scan && what.scan->exclusive;
+    s->seeded = what.scan && what.scan->init && plan.op->seedable;
+    if (s->seeded) memcpy(s->init, what.scan->init, plan.op->result_bytes);
 
-    if (f.verb == TL_WINDOW)
-        status = begin_window(s, f.window);
-    else if (f.of == GROUPS)
+    if (what.verb == TL_WINDOW)
+        status = begin_window(s, what.window);
+    else if (what.of == GROUPS)
         status = begin_groups(s, op);
     else if (plan.exact)
-        status = begin_exact(s, f.scan);
+        status = begin_exact(s, what.scan);
     else if (s->is_checked)
         status = begin_totals(s);
-    else if (f.of == MANY)
-        status = begin_rows(s, f.scan);
+    else if (what.of == MANY)
+        status = begin_rows(s, what.scan);
     else
-        tl_scan_begin(&s->scan, &s->plan, f.scan);
+        tl_scan_begin(&s->scan, &s->plan, what.scan);
     if (status)
         tally_stream_close(s);
     else
@@ -123,45 +123,45 @@ static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, f
 tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype,
                                  tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_REDUCE, .of = ONE}, stream);
+    return open_stream(ctx, op, dtype, (subject){TL_REDUCE, .of = ONE}, stream);
 }
 
 tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype,
                                const tally_scan_options *o, tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_SCAN, .of = ONE, .scan = o}, stream);
+    return open_stream(ctx, op, dtype, (subject){TL_SCAN, .of = ONE, .scan = o}, stream);
 }
 
 tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype,
                                  const tally_window_options *o, tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_WINDOW, .of = ONE, .window = o}, stream);
+    return open_stream(ctx, op, dtype, (subject){TL_WINDOW, .of = ONE, .window = o}, stream);
 }
 
 tally_status tally_stream_reduce_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                                       tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_REDUCE, .of = MANY, .rows = rows}, stream);
+    return open_stream(ctx, op, dtype, (subject){TL_REDUCE, .of = MANY, .rows = rows}, stream);
 }
 
 tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                                     const tally_scan_options *o, tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_SCAN, .of = MANY, .rows = rows, .scan = o},
+    return open_stream(ctx, op, dtype, (subject){TL_SCAN, .of = MANY, .rows = rows, .scan = o},
                        stream);
 }
 
 tally_status tally_stream_window_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                                       const tally_window_options *o, tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_WINDOW, .of = MANY, .rows = rows, .window = o},
+    return open_stream(ctx, op, dtype, (subject){TL_WINDOW, .of = MANY, .rows = rows, .window = o},
                        stream);
 }
 
 tally_status tally_stream_reduce_groups(tally *ctx, const char *op, tally_dtype dtype,
                                         tally_stream **stream)
 {
-    return open_stream(ctx, op, dtype, (form){TL_REDUCE, .of = GROUPS}, stream);
+    return open_stream(ctx, op, dtype, (subject){TL_REDUCE, .of = GROUPS}, stream);
 }
 
 tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)

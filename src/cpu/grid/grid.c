@@ -203,7 +203,7 @@ static void push_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char 
                out ? tl_view_row(out, t->col, result, &m) : NULL, g->count, in->n, some};
 
     if (out) {
-        buffers->seeded = t->seeded ? (int)(padded(g, t->width) / lanes_of(g)) : 0;
+        buffers->vectors_seeded = t->seeded ? (int)(padded(g, t->width) / lanes_of(g)) : 0;
         t->seeded = 1;
     }
     for (int64_t n; s.left > 0; s.at += n, s.left -= n) {

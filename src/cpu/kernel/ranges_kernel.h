@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Windows that are arbitrary ranges of a sequence, with O(log length) combines for each. Z_k[e] is
  * the node of the 2^k elements that end at e, for every e. A range is the fold of the nodes at the
- * set bits of its length, from high to low. Each lane computes one range.
+ * set bits of its length, from high to low. Each lane computes one range. C: combine.
  *
  *   Z_0   x0 x1 x2 x3 x4 x5 ...              range 1..7 = 4 + 2 + 1:
  *   Z_1       01 12 23 34 45 ...                 C(C(Z_2[4], Z_1[6]), Z_0[7])

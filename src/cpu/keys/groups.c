@@ -27,8 +27,8 @@ void *tl_key_memory(int64_t n, int64_t bytes)
     return memory;
 }
 
-/* m codes from row i on. Returns how many come before the first that is no group; a u64 code of
- * 2^63 or more becomes negative. */
+/* Loads m codes, from row i on; an absent one becomes g->groups. Returns how many come before the
+ * first that is no group; a u64 code of 2^63 or more becomes negative. */
 static int64_t load(const tl_groups *g, int64_t i, int64_t m, int64_t *to)
 {
     const tally_view *const v = g->codes;
@@ -222,7 +222,7 @@ static tally_status move(move_work *w)
               : w->bytes == 4 ? move_4
               : w->bytes == 8 ? move_8
                               : move_16;
-    assert(w->bytes <= 8 || w->bytes == 16); /* a result has at most two values */
+    assert(w->bytes <= 8 || w->bytes == 16); /* the largest result is two of 8 bytes */
 
     if (!w->back) tl_for(threads, g->parts, move_part, w);
     if (g->low &&

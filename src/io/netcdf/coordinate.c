@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the functions at the end hold the lock ---- */
+/* ---- the functions of tally_file.h, below, hold the lock of libnetcdf ---- */
 
 /* Defines a variable and allocates `bytes` bytes for its values. */
 static tally_status add(const tally_file *f, tl_netcdf_new *n, const tl_netcdf_variable *of,
@@ -60,7 +60,7 @@ typedef struct pieces {
 
 /* Finds the piece of each part (all->at[i], all->type). Returns 1 if the pieces form one
  * coordinate: they have one type and one unit, and together `count` numbers. */
-static int is_one(const tally_file *source, int dimension, size_t count, pieces *all)
+static int find_pieces(const tally_file *source, int dimension, size_t count, pieces *all)
 {
     char *units[2] = {NULL, NULL};
     int same = 1;
@@ -86,9 +86,9 @@ static int is_one(const tally_file *source, int dimension, size_t count, pieces 
     return same && !count;
 }
 
-/* The coordinate of dimension `from` of source becomes that of dimension `to` of the new file,
- * unless it has a variable of that name, or the pieces do not form one coordinate. copied: memory
- * for one piece per part. */
+/* Copies the coordinate of dimension `from` of source, for dimension `to` of the new file. Does
+ * nothing if the new file has a variable of that name, or if the pieces do not form one coordinate.
+ * copied: memory for one piece per part. */
 static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int to,
                                     const tally_file *source, int from, struct piece *copied)
 {
@@ -98,7 +98,7 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
     int there;
     tl_netcdf_kept *k;
 
-    if (!tl_nc.nc_inq_varid(n->file, name, &there) || !is_one(source, from, count, &all))
+    if (!tl_nc.nc_inq_varid(n->file, name, &there) || !find_pieces(source, from, count, &all))
         return TALLY_OK;
     tl_netcdf_variable of = {.type = all.type, .ndims = 1, .dims = {n->dims[to]}};
     snprintf(of.name, sizeof of.name, "%s", name);
@@ -202,7 +202,7 @@ static tally_status add_variable(tally_file *f, const char *names, tally_dtype d
 {
     tl_netcdf_new *const n = f->writer->netcdf;
     TL_TRY(tl_check_host(f, values, "values"));
-    tl_netcdf_variable of = {.type = tl_netcdf_type(dtype), .ndims = tl_netcdf_names(names)};
+    tl_netcdf_variable of = {.type = tl_netcdf_type(dtype), .ndims = tl_netcdf_count_names(names)};
     if (of.ndims < 0 || (!values && of.ndims != f->info.ndim))
         return tl_invalid_on(
             f, "name is '%.100s', which is no name of a variable and its dimensions", names);

@@ -225,7 +225,7 @@ typedef struct tl_netcdf_new {
 /* create comes first, then name, then coordinates (coordinate.c), then elements. names: "mean(lat,
  * lon)". finish: completes the file. */
 tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netcdf_new **n);
-tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names);
+tally_status tl_netcdf_set_names(tally_file *f, tl_netcdf_new *n, const char *names);
 tally_status tl_netcdf_put_box(tally_file *f, tl_netcdf_new *n, const tl_netcdf_kept *variable,
                                const int64_t *start, const int64_t *count, const void *data);
 tally_status tl_netcdf_put(tally_file *f, tl_netcdf_new *n, const char *data, int64_t elements);
@@ -238,6 +238,6 @@ void tl_netcdf_drop(tl_netcdf_new *n);
 tally_status tl_netcdf_status(const tally_file *f, int error, const char *doing);
 tally_status tl_netcdf_define(const tally_file *f, tl_netcdf_new *n);
 /* the number of dimensions in "mean(lat, lon)", or -1: these are no names */
-int tl_netcdf_names(const char *names);
+int tl_netcdf_count_names(const char *names);
 int tl_netcdf_type(tally_dtype dtype); /* 0: no such type */
 const char *tl_netcdf_copy_name(const char *names, int number, char *out);

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-    CHUNK = 1 << 20, /* bytes that are stored together if the first extent is not known */
+    CHUNK = 1 << 20, /* bytes that are stored together if the first length is 0 or not known */
     /* more bytes than a file has besides its elements: headers, part of a chunk */
     AROUND = 4 * CHUNK
 };
@@ -54,7 +54,7 @@ static int is_name(const char *name, size_t n)
     return 1;
 }
 
-int tl_netcdf_names(const char *names)
+int tl_netcdf_count_names(const char *names)
 {
     const char *at = names;
     for (int d = 0; d <= TL_DIMS; d++) {
@@ -73,10 +73,10 @@ int tl_netcdf_names(const char *names)
     return -1;
 }
 
-tally_status tl_netcdf_name(tally_file *f, tl_netcdf_new *n, const char *names)
+tally_status tl_netcdf_set_names(tally_file *f, tl_netcdf_new *n, const char *names)
 {
     if (n->defined) return tl_invalid_on(f, "the names come first");
-    if (tl_netcdf_names(names) != f->info.ndim)
+    if (tl_netcdf_count_names(names) != f->info.ndim)
         return tl_invalid_on(f,
                              "line is '%.100s': must be the name of the variable and of %d "
                              "dimensions, like mean(lat, lon)",
@@ -181,7 +181,7 @@ static void release(const tally_file *f)
 }
 
 /* Ends the definitions and writes the values of the coordinates. */
-static tally_status begin(const tally_file *f, tl_netcdf_new *n)
+static tally_status begin_data(const tally_file *f, tl_netcdf_new *n)
 {
     if (n->data) return TALLY_OK;
     TL_TRY(tl_netcdf_define(f, n));
@@ -245,7 +245,7 @@ tally_status tl_netcdf_put_box(tally_file *f, tl_netcdf_new *n, const tl_netcdf_
 
     tl_netcdf_lock();
     tally_status s = reserve(f, n, f->info.elements < 0 ? last + 1 : f->info.elements);
-    if (!s) s = begin(f, n);
+    if (!s) s = begin_data(f, n);
     if (!s) s = tl_netcdf_status(f, tl_nc.nc_put_vara(n->file, id, from, box, data), "writing");
     tl_netcdf_unlock();
     return s;
@@ -271,7 +271,7 @@ tally_status tl_netcdf_finish(tally_file *f, tl_netcdf_new *n)
 {
     tl_netcdf_lock();
     tally_status s = reserve(f, n, 0);
-    if (!s) s = begin(f, n);
+    if (!s) s = begin_data(f, n);
     const int error = tl_nc.nc_close(n->file);
     n->open = 0;
     release(f);
