@@ -6,6 +6,7 @@
 #include "dtype/dtype_traits.h"
 #include "exact/exact.h"
 #include "narrow/narrow.h"
+#include <assert.h>
 #include <string.h>
 
 #define ISA(isa, bytes, runs) \
@@ -179,7 +180,8 @@ void tl_plan_floats(tl_plan *plan, int64_t w, tl_scalar *op)
     if (!own->floats || own->elem_bytes > 4 || w >> (53 - 8 * own->elem_bytes) ||
         plan->in != tl_find_convert(plan->converts, own->widen, own->dtype, own->wide))
         return;
-    while (isas[isa].converts != plan->converts) isa++;
+    while (isa < ISAS - 1 && isas[isa].converts != plan->converts) isa++;
+    assert(isas[isa].converts == plan->converts);
     *op = *tl_form_of_f64(own);
     op->dtype = own->dtype;
     op->elem_bytes = own->elem_bytes;

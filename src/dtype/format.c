@@ -192,6 +192,7 @@ int tally_format_value(tally_dtype dtype, const void *value, int hex, char *buff
 size_t tl_list(int n, const int64_t *numbers, char out[TL_LIST_CHARS])
 {
     size_t at = 0;
+    assert(n <= 8); /* up to 22 characters each */
     *out = 0;
     for (int i = 0; i < n; i++)
         at += (size_t)snprintf(out + at, TL_LIST_CHARS - at, "%s%lld", i ? ", " : "",

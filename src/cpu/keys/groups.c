@@ -273,7 +273,8 @@ tally_status tl_groups_open(tl_groups *g, tally *ctx, const tally_view *codes, i
     g->next = calloc((size_t)(g->parts * g->buckets), sizeof *g->next);
     g->begin = malloc((size_t)(g->buckets + 1) * sizeof *g->begin);
     if (!g->next || !g->begin || g->shift > LOW_BITS)
-        return tl_no_memory(ctx, (size_t)groups, "the counts of the groups");
+        return tl_no_memory(ctx, (size_t)(g->parts * g->buckets) * sizeof *g->next,
+                            "the counts of the groups");
 
     count_work all = {g, codes->n};
     tl_for(threads, g->parts, count_part, &all);

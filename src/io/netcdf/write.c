@@ -212,7 +212,7 @@ tally_status tl_netcdf_create(tally_file *f, const char *path, int hdf5, tl_netc
                                      f->info.format);
 
     tl_netcdf_new *const n = *created = calloc(1, sizeof *n);
-    char *const names = malloc(160);
+    char *const names = malloc(sizeof "data()" + TL_DIMS * sizeof "dim0, ");
     if (!n || !names) {
         free(names);
         return tl_no_memory(f->ctx, sizeof *n, "a NetCDF file");
