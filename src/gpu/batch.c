@@ -39,7 +39,7 @@ tally_status tl_gpu_upload(tl_gpu_device *d, const void *data, size_t bytes, tl_
         const tl_copy copy = {TL_IN, TL_TO_DEVICE, to, 0, (void *)(uintptr_t)data, bytes, 1};
         status = tl_gpu_take_fixed(d, bytes, to);
         if (status || !bytes) return status;
-        return tl_gpu_beside(d, c->copy(d->gpu, d->ctx, &copy));
+        return tl_gpu_wait_uncaptured(d, c->copy(d->gpu, d->ctx, &copy));
     }
 
     status = tl_gpu_take(d, bytes, to);

@@ -363,7 +363,7 @@ tally_status tl_gpu_take_fixed(tl_gpu_device *d, size_t bytes, tl_memory *memory
     return TALLY_OK;
 }
 
-tally_status tl_gpu_beside(tl_gpu_device *d, tally_status status)
+tally_status tl_gpu_wait_uncaptured(tl_gpu_device *d, tally_status status)
 {
     if (!status) status = tl_mark(d, TL_IN, TL_MEASURED);
     return status ? status : tl_reached(d, TL_MEASURED);
@@ -376,7 +376,7 @@ static tally_status take_clear(tl_gpu_device *d, size_t bytes, tl_memory *memory
     TL_TRY((captured ? tl_gpu_take_fixed : tl_gpu_take)(d, bytes, memory));
     tally_status status =
         d->gpu->calls->clear(d->gpu, d->ctx, captured ? TL_IN : TL_RUN, memory, bytes);
-    if (captured) status = tl_gpu_beside(d, status);
+    if (captured) status = tl_gpu_wait_uncaptured(d, status);
     if (status) tl_gpu_give(d, memory);
     return status;
 }

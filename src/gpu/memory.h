@@ -162,7 +162,7 @@ void tl_cleared_drop(tl_gpu_device *d, tl_cleared *k);
 
 /* During a capture: waits for the work in TL_IN, which is not captured. Returns `status` if that is
  * a failure to issue the work, and then does not wait. */
-tally_status tl_gpu_beside(tl_gpu_device *d, tally_status status);
+tally_status tl_gpu_wait_uncaptured(tl_gpu_device *d, tally_status status);
 
 /* Frees all blocks of the pool. */
 void tl_gpu_empty_pool(tl_gpu_device *d);

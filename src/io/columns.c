@@ -23,9 +23,8 @@ struct choice {
     char *taken;
     int key; /* 1: the columns that are being chosen are keys */
 
-    /* 0: no header; 1: the first record may be a header, and is one if it names a chosen column;
-     * 2: it is a header */
-    int may_name;
+    /* whether the first record is a header; MAY_BE: if it names a chosen column */
+    enum { NO_HEADER, MAY_BE, HEADER } header;
     int named;
 };
 
@@ -86,8 +85,8 @@ static int64_t named_from(const struct choice *c, int64_t at, const char *s, con
                           char *space)
 {
     const char *p = s;
-    const int names = c->may_name > 1 || (number(&p, e) > c->width && p == e);
-    if (!c->may_name) return -1;
+    const int names = c->header == HEADER || (number(&p, e) > c->width && p == e);
+    if (c->header == NO_HEADER) return -1;
 
     for (int64_t i = at; i < c->r[0].n; i++) {
         const tl_field_text *const x = &c->r[0].f[i];
@@ -151,7 +150,8 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
         }
 
         if (p < e || lo < 1 || hi < lo || hi > c->width) {
-            const int names = c->may_name > 1 || (c->may_name && tl_header_guess(&c->lines, NULL));
+            const int names =
+                c->header == HEADER || (c->header && tl_header_guess(&c->lines, NULL));
             return tl_invalid_on(c->f, "no column '%.*s'; the columns are %s", shown(e - s, 60), s,
                                  list_columns(c, names, 0, list));
         }
@@ -328,7 +328,7 @@ static tally_status refuse_possible_comment(const struct choice *c)
 static tally_status choose(struct choice *c, const tally_file_options *o, int *header)
 {
     tally_status s = c->l->quotes && !o->comment ? refuse_possible_comment(c) : TALLY_OK;
-    if (c->may_name && tl_header_guess(&c->lines, NULL) == TL_HEADER_YES) c->may_name = 2;
+    if (c->header && tl_header_guess(&c->lines, NULL) == TL_HEADER_YES) c->header = HEADER;
     if (!s && o->by) {
         c->key = 1;
         s = read_column_list(c, o->by);
@@ -358,7 +358,7 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
 {
     struct choice c = {.f = f, .lines = {r, records, l, f->info.dtype}, .r = r, .l = l};
     c.width = tl_widest(&c.lines);
-    c.may_name = o->header < 0 ? 0 : o->header > 0 ? 2 : 1;
+    c.header = o->header < 0 ? NO_HEADER : o->header > 0 ? HEADER : MAY_BE;
     c.taken = calloc((size_t)c.width + 1, 1);
     l->want = malloc((size_t)(8 * c.width + 2) * sizeof *l->want);
     tally_status s = TALLY_OK;

@@ -142,9 +142,9 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
     if (!slab || !tl_slabs_append(&more, slab)) return no_nodes(s);
 
     if (scans)
-        status = tl_feed_scan_rows(s->ctx, &f, in, out,
-                                   &(tl_states_parts){s->slabs.count ? s->slabs.slab[0] : NULL,
-                                                      slab, s->scan.exclusive, init_of(s)});
+        status = tl_feed_rows(s->ctx, &f, in, out,
+                              &(tl_states_parts){s->slabs.count ? s->slabs.slab[0] : NULL, slab,
+                                                 s->scan.exclusive, init_of(s)});
     else
         status = tl_feed_slab(s->ctx, &f, in, slab);
 

@@ -118,8 +118,8 @@ static int64_t rows_at_once(const tl_feed *f, const tally_view *in)
     return tl_max(most, 16) & -(int64_t)16;
 }
 
-tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *in,
-                               const tally_view *out, const tl_states_parts *rows)
+tally_status tl_feed_rows(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
+                          const tl_states_parts *rows)
 {
     const int64_t each = rows_at_once(f, in);
     const int by_steps = f->form.kind == TL_FORM_STATES;
@@ -145,7 +145,7 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *i
 
 tally_status tl_feed_slab(tally *ctx, const tl_feed *f, const tally_view *in, tl_slab *slab)
 {
-    return tl_feed_scan_rows(ctx, f, in, NULL, &(tl_states_parts){.to = slab});
+    return tl_feed_rows(ctx, f, in, NULL, &(tl_states_parts){.to = slab});
 }
 
 /* Converts the counter `law` to two: *to has the same nodes with states of the form, *counts the

@@ -200,8 +200,8 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
 
 /* The same for many sequences, step by step by the law. Requires: the feed is by_states, and
  * counted if `from` is. */
-tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, const tally_view *in,
-                               const tally_view *out, const tl_states_parts *rows);
+tally_status tl_feed_rows(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
+                          const tl_states_parts *rows);
 
 /* Can the view be pushed into a grid (cpu/grid)? It must have one input, whose form is the operator
  * itself, not counted. */

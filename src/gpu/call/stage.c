@@ -89,7 +89,7 @@ typedef struct {
     int64_t e0, e1;
     char *block;
     enum { TO_BLOCK, FROM_BLOCK } way;
-} haul;
+} side_copy;
 
 /* memcpy to memory that is not read soon: streaming stores need not read the lines before they
  * write them. */
@@ -110,7 +110,7 @@ static void copy_past(char *to, const char *from, int64_t bytes)
     memcpy(to, from, (size_t)bytes);
 }
 
-static void carry_share(const haul *h, int64_t e0, int64_t e1)
+static void copy_share(const side_copy *h, int64_t e0, int64_t e1)
 {
     const tl_side *s = h->side;
     const tally_view *v = &s->view;
@@ -142,25 +142,28 @@ static void carry_share(const haul *h, int64_t e0, int64_t e1)
 }
 
 typedef struct {
-    const haul *in, *out;
+    const side_copy *in, *out;
     int parts; /* for each direction */
-} carry_work;
+} copy_work;
 
-static void carry_part(void *data, int64_t i)
+static void copy_part(void *data, int64_t i)
 {
-    const carry_work *w = data;
-    const haul *h = i < w->parts ? w->in : w->out;
+    const copy_work *w = data;
+    const side_copy *h = i < w->parts ? w->in : w->out;
     const int64_t k = i % w->parts, n = h->e1 - h->e0;
-    if (n) carry_share(h, h->e0 + n * k / w->parts, h->e0 + n * (k + 1) / w->parts);
+    if (n) copy_share(h, h->e0 + n * k / w->parts, h->e0 + n * (k + 1) / w->parts);
 }
 
-static int64_t bytes_of(const haul *h) { return h->side ? (h->e1 - h->e0) * h->side->bytes : 0; }
+static int64_t bytes_of(const side_copy *h)
+{
+    return h->side ? (h->e1 - h->e0) * h->side->bytes : 0;
+}
 
 /* Does both copies with all threads. */
-static void carry(int threads, const haul *in, const haul *out)
+static void copy_both(int threads, const side_copy *in, const side_copy *out)
 {
-    carry_work all = {in, out, bytes_of(in) + bytes_of(out) < COPY_PARALLEL ? 1 : threads};
-    tl_for(all.parts, 2 * all.parts, carry_part, &all);
+    copy_work all = {in, out, bytes_of(in) + bytes_of(out) < COPY_PARALLEL ? 1 : threads};
+    tl_for(all.parts, 2 * all.parts, copy_part, &all);
 }
 
 tally_status tl_stage_reserve(tl_gpu_device *d, tl_memory *m, size_t bytes)
@@ -243,17 +246,17 @@ typedef struct {
 } run;
 
 /* Part k of a rectangle. */
-static haul part_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k,
-                    tl_memory *block)
+static side_copy part_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k,
+                         tl_memory *block)
 {
     int64_t count = side_count(s, rect);
     assert(count <= s->most && k >= 0 && k < r->steps);
-    return (haul){.side = s,
-                  .rect = *rect,
-                  .e0 = (int64_t)((__int128)count * k / r->steps),
-                  .e1 = (int64_t)((__int128)count * (k + 1) / r->steps),
-                  .block = (char *)(uintptr_t)block->address,
-                  .way = s == &r->pipe->in ? TO_BLOCK : FROM_BLOCK};
+    return (side_copy){.side = s,
+                       .rect = *rect,
+                       .e0 = (int64_t)((__int128)count * k / r->steps),
+                       .e1 = (int64_t)((__int128)count * (k + 1) / r->steps),
+                       .block = (char *)(uintptr_t)block->address,
+                       .way = s == &r->pipe->in ? TO_BLOCK : FROM_BLOCK};
 }
 
 /* Copies in lane TL_IN or TL_OUT between host memory and byte `offset` of a buffer. */
@@ -283,7 +286,7 @@ static tally_status issue_results(run *r, int64_t q)
     int64_t j = q / r->steps, k = q % r->steps, block = q % r->blocks;
     const tl_pipe_piece *part = &r->part[j % PARTS];
     tl_memory *to = &r->d->stage[TL_STAGES + block];
-    haul h = part_of(r, s, &part->out, k, to);
+    side_copy h = part_of(r, s, &part->out, k, to);
 
     if (!k) TL_TRY(tl_follow(r->d, TL_OUT, TL_DONE + (int)(j % TL_RING)));
     TL_TRY(transfer(r, TL_OUT, &s->buffer[j % TL_RING], (kept_from(s, part) + h.e0) * s->bytes,
@@ -300,7 +303,7 @@ static tally_status step(run *r, int64_t j, int64_t k)
 {
     tl_pipe *p = r->pipe;
     tl_memory *stage = p->d->stage;
-    haul in = {0}, out = {0};
+    side_copy in = {0}, out = {0};
     int block = (int)(r->loads % TL_STAGES);
     tally_status status = TALLY_OK;
 
@@ -319,7 +322,7 @@ static tally_status step(run *r, int64_t j, int64_t k)
     }
 
     if (status) return status;
-    carry(r->threads, &in, &out);
+    copy_both(r->threads, &in, &out);
 
     if (comes) {
         r->loads++;
