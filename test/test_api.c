@@ -115,6 +115,7 @@ static const struct {
     {"cpu,cores=2", TALLY_INVALID, "'cores=2'", "threads=N, isa=NAME, probe=on or probe=off"},
     {"cpu,probe=0", TALLY_INVALID, "'probe=0'", "probe=on or probe=off"},
     {"cpu,probe=of", TALLY_INVALID, "'probe=of'", "probe=on or probe=off"},
+    {"cpu,memory=1G", TALLY_INVALID, "'memory=1G'", "of a GPU also memory=SIZE or code=HOW"},
     {"cpu,threads=2,,", TALLY_INVALID, "device option", "threads=N"},
     {"cpu,"
      "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"

@@ -80,6 +80,12 @@ is "random bytes" "$(both "$tally" reduce random --op-file random.h <series | ta
 is "no compiler" "$(PATH=$work/empty CC='' both "$tally" reduce squares --op-file squares.h <series)" \
     "tally: operator 'squares': the processors need a C compiler for its text, and there is no cc, gcc or clang in PATH (streams, fragments and reversed scans of segments run there on every device)
 exit 2"
+# a compiler that fails, or makes nothing, and does not say why
+for cc in false true; do
+    is "CC=$cc" "$(XDG_CACHE_HOME=$work/none CC=$cc both "$tally" reduce squares --op-file squares.h <series)" \
+        "tally: operator 'squares': the compiler $(type -P $cc) failed without a message
+exit 1"
+done
 
 # at once, and cold: the same bits from every process
 rm -rf "$XDG_CACHE_HOME"

@@ -335,6 +335,8 @@ static int open_protocol(PyObject *object, pt_operand *a, int writable)
     if (Py_TYPE(object) == pt_array_type) return open_own((pt_array *)object, a);
     if (is_ndarray(object)) return open_ndarray(object, a, writable);
     if ((read = pt_from_library(object, a))) return read;
+    /* a write to NumPy's scalars would reach a temporary copy */
+    if (writable && speaks(object, "__array_wrap__") && !speaks(object, "__setitem__")) return 0;
     if (PyObject_CheckBuffer(object) && (!PyBytes_Check(object) || !writable)) {
         if (speaks(object, "__array_namespace__")) a->kind = PT_OTHER; /* such as jax.Array */
         /* NumPy's scalars have buffers too, but NumPy converts them */

@@ -292,9 +292,10 @@ def _halves(run, ticks):
 
 
 def _whole(high, low, nothing):
-    if (((high < -(1 << 31)) | (high >= 1 << 31)) & ~nothing).any():
+    whole = (high << 32) | low  # -2^63 is a NaT, not a length
+    if (((high < -(1 << 31)) | (high >= 1 << 31) | (whole == _NAT)) & ~nothing).any():
         raise OverflowError("x: a sum of these lengths of time is beyond 64 bits: cast them to a coarser unit first")
-    return (high << 32) | low
+    return whole
 
 
 def _quotient(high, low, count):

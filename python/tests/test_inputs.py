@@ -487,6 +487,9 @@ def test_out_that_does_not_fit(rng):
     ):
         with pytest.raises(ValueError, match=message):
             tally.sum(x, axis=0, out=out)
+    for out in (np.float64(3), np.bool_(True)):  # a write would reach a copy
+        with pytest.raises(TypeError, match="out is of type .*: must be a writable array"):
+            tally.sum(np.ones(3), out=out)
     for out in ([0.0] * 6, 3.0, None.__class__, "out", bytes(48)):
         with pytest.raises((TypeError, ValueError), match="out"):
             tally.sum(x, axis=0, out=out)

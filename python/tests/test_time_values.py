@@ -114,6 +114,8 @@ def test_sums_beyond_64_bits():
         tally.sum(half[:2])
     with pytest.raises(OverflowError):
         tally.cumulative_sum(half)
+    with pytest.raises(OverflowError):  # -2^63 is NaT
+        tally.sum(-half[:2])
     assert tally.sum(half) == np.timedelta64(2**63 - 1, "ns") and tally.mean(half[:2]) == half[0]
     assert np.isnat(tally.sum(np.array([2**62, 2**62, "NaT"], "m8[ns]")))
     with pytest.raises(OverflowError):

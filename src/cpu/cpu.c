@@ -98,9 +98,10 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
             /* api.c handles it, for every kind of device */
             continue;
         else
-            status = tl_invalid(
-                ctx, "device option is '%s': must be threads=N, isa=NAME, probe=on or probe=off",
-                item);
+            status = tl_invalid(ctx,
+                                "device option is '%s': must be threads=N, isa=NAME, probe=on or "
+                                "probe=off; of a GPU also memory=SIZE or code=HOW",
+                                item);
     }
 
     return status;

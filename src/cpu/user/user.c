@@ -203,7 +203,11 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
                        c->path);
     size_t bytes;
     char *const messages = read_file(folder, "log", &bytes);
-    const tally_status status = tl_user_error(ctx, u, messages ? messages : "");
+    const tally_status status =
+        messages && *messages
+            ? tl_user_error(ctx, u, messages)
+            : tl_fail(ctx, TALLY_IO, "operator '%s': the compiler %s failed without a message",
+                      u->name, c->path);
     free(messages);
     return status;
 }
