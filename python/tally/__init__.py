@@ -27,6 +27,7 @@ from ._functions import functions as _by_operator
 from ._here import config, define, device, devices, operators, progress, use_allocator, verify
 from ._keys import bounds, by_key, groups, runs, take
 from ._rolling import Rolling
+from ._rolling import plain as _plain_rolling
 
 _core.helpers(_kinds)
 copyreg.pickle(Array, _kinds.pickled)
@@ -301,6 +302,9 @@ def rolling(
     above a number of elements, times that are not sorted.
     """
     axis = axis if dim is None else _words.dim(x, axis, dim)
+    given = center or not (on is closed is min_periods is step is by is None)
+    if not given and type(window) is int and 0 < window < 1 << 61:
+        return _plain_rolling(x, window, axis, dtype)
     return Rolling(x, window, axis, on, center, closed, min_periods, step, ties, dtype, by, dropna)
 
 

@@ -52,10 +52,6 @@ class Rolling:
     ):
         self._x, self._axis, self._dtype = x, axis, dtype
         self._kept = self._sorted = self._start = self._end = None
-        plain = on is None and closed is None and min_periods is None and step is None and by is None and not center
-        if plain and type(window) is int and 0 < window < 1 << 61:  # the usual case
-            self._before, self._after, self._minimum, self._step = window - 1, 0, window, 1
-            return
         if axis is None and not hasattr(x, "dims"):  # xarray's dimensions have no first one
             self._axis = 0
         if by is not None:
@@ -168,6 +164,18 @@ class Rolling:
         return x, column
 
 
+def plain(x, window, axis, dtype):
+    """Windows of ``window`` rows, all of them there: the usual case, faster than by ``__init__``."""
+    r = _new(Rolling)
+    r._x, r._axis, r._dtype = x, axis, dtype
+    r._before, r._after, r._minimum, r._step = window - 1, 0, window, 1
+    r._kept = r._sorted = r._start = r._end = None
+    return r
+
+
+_new = object.__new__
+
+
 def _integer(value, name, least):
     try:
         number = index(value)
@@ -192,11 +200,15 @@ _NAMES = frozenset(_core.operators())
 
 
 def _plain(op):
-    nan_form = _nan_form(op)
+    nan_form, rolling = _nan_form(op), _core.rolling
 
     def method(self):
         if self._sorted is None and self._kept is None:
-            return self._run(nan_form, self._x, op, False, None)
+            least, step = self._minimum, self._step
+            return rolling(
+                nan_form, self._x, self._axis, self._dtype, self._before, self._after, least, step, op, False, None,
+                self._start, self._end,
+            )  # fmt: skip
         return self._fold(nan_form, op, False)
 
     return method

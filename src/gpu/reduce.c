@@ -36,12 +36,32 @@ static int columns_whole(const tl_gpu_device *d, const tl_batch *b)
            (b->n <= SHORT || blocks >= d->gpu->processors);
 }
 
+/* The units of 16 bytes in a row of short columns that pack_columns takes; else 0. */
+static int64_t units_of_row(const tl_launch *l, const tl_batch *b)
+{
+    enum { UNIT = 16, ELEMENT_LEAST = 4, STATE_MOST = 8 };
+    const int64_t element = b->plan->op->elem_bytes, row = b->rows * element;
+    const int aligned = ((b->x.memory.address + (uint64_t)b->x.byte) | (uint64_t)row |
+                         (uint64_t)(b->stride * element)) %
+                            UNIT ==
+                        0;
+    const int packed = aligned && b->row_stride == 1 && b->n < PACK_ROWS &&
+                       element >= ELEMENT_LEAST && b->state_bytes <= STATE_MOST;
+    return packed && l->d->gpu->calls->single_launch ? row / UNIT : 0;
+}
+
 /* Fewer columns, and so more threads for each, until the device is busy. */
 static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
     enum { PART = 16, SECTOR = 32 }; /* min elements of a thread; min bytes of a row */
-    const int64_t busy = 3 * l->d->gpu->processors / 2;
+    const int64_t busy = 3 * l->d->gpu->processors / 2, units = units_of_row(l, b);
     int64_t log = WHOLE_LOG, each = PART;
+
+    if (units) {
+        const int64_t blocks = ((units - 1) >> WHOLE_LOG) + 1;
+        return TL_GO(l, pack_columns, blocks, .batch = *b->all, .jobs = blocks,
+                     .results = r->arguments);
+    }
 
     while (b->rows >> log < busy && b->plan->op->elem_bytes << log > SECTOR &&
            each << (WHOLE_LOG - log) < b->n)

@@ -18,13 +18,7 @@ fn void fold_down(GLOBAL const u8 *x, i64 step, i64 at, int count, par p, state 
 
     for (int j = 0; j < count / STEP; j++, at += STEP) {
         state v[STEP];
-        if (ADDRESS(x) % TL_SIZE == 0) {
-            UNROLL for (int k = 0; k < STEP; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
-        } else {
-            /* unrolled, so that e stays in registers */
-            UNROLL for (int k = 0; k < STEP; k++) e[k] = load_bytes(x + k * step);
-        }
-
+        load_down(e, STEP, x, step, STEP);
         UNROLL for (int k = 0; k < STEP; k++) v[k] = lift_e(e[k], at + k, p);
         x += STEP * step;
 
@@ -145,6 +139,53 @@ KERNEL_OF(table_columns)
                                   c * CHUNK_e + part * size, size, b.p);
         BARRIER();
         join_parts(node, (int)log, size, s < b.seqs, to + s * level_count(b.n, 1) + c);
+    }
+}
+
+/* The first `n` < PACK_ROWS elements of column c. node[i]: the last node of 2^i elements. */
+fn maybe fold_pack_column(const bundle *e, int c, int n, par p)
+{
+    enum { NODES = 4 };
+    state node[NODES];
+    maybe all = nothing(p);
+
+    UNROLL for (int k = 0; k < PACK_ROWS - 1; k++)
+    {
+        if (k >= n) continue;
+        state v = lift_e(pack_element(e[k], c), k, p);
+        UNROLL for (int i = 0; i < NODES; i++)
+        {
+            const int left = (k + 1) % (2 << i);
+            if (left == 0) v = TWIN(node[i], v, 1 << i);
+            if (left == 1 << i) node[i] = v;
+        }
+    }
+
+    UNROLL for (int i = NODES - 1; i >= 0; i--)
+    {
+        if (n >> i & 1) all = then(all, node[i], n >> (i + 1) << (i + 1), 1 << i);
+    }
+    return all;
+}
+
+/* Such columns, of rows aligned to 16 bytes. */
+KERNEL_OF(pack_columns)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    const int n = (int)b.n;
+
+    for (i64 job = group_index(); job < jobs; job += group_count()) {
+        const i64 s = (job * WHOLE_THREADS + thread_index()) * PACK;
+        bundle e[PACK_ROWS];
+        if (s >= b.seqs) continue;
+
+        UNROLL for (int k = 0; k < PACK_ROWS - 1; k++)
+        {
+            if (k < n) e[k] = *(GLOBAL const bundle *)(b.x + (s + k * b.stride) * TL_SIZE);
+        }
+        UNROLL for (int c = 0; c < (TL_SIZE < 4 ? 0 : PACK); c++)
+            store_reduced(out, b, s + c, fold_pack_column(e, c, n, b.p), n);
     }
 }
 #endif

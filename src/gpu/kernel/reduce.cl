@@ -297,8 +297,8 @@ KERNEL_OF(reduce_single)
  * blocks have published. */
 #ifdef TL_CUDA
 #if PARTIALS
-/* 24 warps with spans in flight. Without a limit the compiler takes up to 174 registers. */
-#define REDUCE_BLOCKS 3
+/* 32 warps with spans in flight. Without a limit the compiler takes up to 174 registers. */
+#define REDUCE_BLOCKS 4
 /* The lane's partial result of its packs in spans k, k + (warps of the launch), ... from x on. A
  * pack of the next span is loaded as soon as the same pack of this span is folded. first: index of
  * the first span's first element. */
@@ -412,7 +412,8 @@ KERNEL_OF(reduce_single)
     const i64 head = (i64)((16 - ADDRESS(b.x) % 16) % 16 / TL_SIZE),
               spans = near ? (b.n - head) / SPAN : 0;
     GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + head * TL_SIZE);
-    state v = partial_state(fold_spans(x, spans, b.p.origin + head, warp * groups + group, b.p));
+    state v = partial_state(
+        fold_spans(x, spans, b.p.origin + head, group * WARPS_IN_GROUP + warp, b.p));
     others single;
     single.count = b.n - spans * SPAN, single.gap = head, single.skip = spans * SPAN;
     v = fold_others(v, b, group * threads + me, groups * threads, single);
