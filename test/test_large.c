@@ -246,10 +246,10 @@ static void strided(tally *ctx, const check_operator *o)
     }
 }
 
-/* A few of the columns, beside each alone. */
+/* A few of the columns, beside each alone; scans of all, beside those on one thread. */
 static void columns(tally *ctx, const check_operator *o)
 {
-    static const int64_t counts[] = {2, 9, 16, 63, 64, 65, 130, 700};
+    static const int64_t counts[] = {2, 9, 16, 64, 65, 130, 450, 700};
     const int64_t size = o->result, most = size > o->bytes ? size : o->bytes,
                   count = counts[check_below(8)], pitch = count + check_below(3),
                   n = N * 8 / most / pitch - check_below(300);
@@ -276,6 +276,16 @@ static void columns(tally *ctx, const check_operator *o)
                        o->op, tally_dtype_name(o->dtype), (long long)column, (long long)count,
                        (long long)n, tally_isa(ctx), tally_threads(ctx));
         }
+        if (!verb) continue;
+        tally_view all = out;
+        all.data = want;
+        check_ok(one, tally_scan(one, o->op, &in, &all, &e), o->op);
+        int same = 1;
+        for (int64_t i = 0; i < n * pitch; i += pitch)
+            same &= !memcmp(got + i * size, want + i * size, (size_t)(count * size));
+        check(same, "scan %s of %s: %lld of %lld columns, %s x%d", o->op,
+              tally_dtype_name(o->dtype), (long long)count, (long long)pitch, tally_isa(ctx),
+              tally_threads(ctx));
     }
 }
 

@@ -72,6 +72,10 @@ typedef struct tl_lanes_to {
     /* direct: `lower` writes to out; width is a multiple of the kernels' lanes. stream: with
      * non-temporal stores; not direct: the rows are adjacent */
     int direct, stream;
+    /* Of each row only the lines that begin in the first `lines` columns are stored; `first`: and
+     * what is before them. 0: all columns */
+    int64_t lines;
+    int first;
 } tl_lanes_to;
 
 /* One thread's memory. */

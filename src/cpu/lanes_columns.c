@@ -3,7 +3,8 @@
  * strips than threads, rows are cut too:
  *
  *   reduce   aligned blocks of rows become nodes of every column; a counter per column joins them
- *   scan     first the same nodes; then each block is scanned from the prefix before it
+ *   scan     first the same nodes; then each block is scanned from the prefix before it, in whole
+ *            rows where they are short: threads that write to one line wait for each other
  *   window   parts of the centres, which are independent; a thread takes some strips of a part one
  *            after the other, while their rows are in the second-level cache
  *
@@ -29,8 +30,13 @@ enum {
     AHEAD = 16,            /* prefetch distance in rows; of narrow rows more, */
     AHEAD_BYTES = 2048,    /* of so many bytes */
 
-    /* Folds of narrower strips cut rows instead, because each row of a strip is on another page. */
+    /* Folds of narrower strips cut rows instead, because each row of a strip is on another page;
+     * so do scans of shorter rows. */
     NARROW_BYTES = 1024,
+    JOINED = 16, /* columns whose nodes a thread joins at a time */
+    LINE = 64,
+    /* Several threads stream results from here on: another's cache may have their lines. */
+    STREAM_SHARED = TL_STREAM_BYTES / 4,
 
     /* Narrow elements: bytes of a strip, at most and at least; scans and windows of shorter rows
      * are faster with widened elements. */
@@ -59,7 +65,29 @@ typedef struct {
     /* Kernels may read elements beyond the last column of a strip: they are of other columns or of
      * the next row, and no thread writes there. */
     int overread;
+    /* Strips store whole lines of rows that begin anywhere, and compute so many columns of the next
+     * strip for that; or 0. */
+    int64_t lines;
 } columns;
+
+/* Does strip s begin with a line? */
+static int is_cut(const columns *c, int64_t s)
+{
+    return c->lines && s > 0 && s * c->strip + c->lines <= c->job->in->rows;
+}
+
+/* Do rows of results begin with a line? */
+static int aligned(const tl_lanes_job *job)
+{
+    const uint64_t step = (uint64_t)job->out->stride * job->plan->op->result_bytes;
+    return ((uintptr_t)job->out->data | step) % LINE == 0;
+}
+
+/* Do short rows share lines? */
+static int mixed(const tl_lanes_job *job)
+{
+    return job->in->rows * job->plan->op->elem_bytes <= NARROW_BYTES && !aligned(job);
+}
 
 static int64_t width_of(const columns *c, int64_t s)
 {
@@ -85,13 +113,14 @@ static int strip_at(const columns *c, const tl_lanes_buffers *buffers, int64_t s
 {
     const tally_view *in = c->job->in, *out = c->job->out;
     const tl_plan *plan = c->job->plan;
-    const int64_t width = width_of(c, s), bytes = plan->op->elem_bytes,
-                  result = plan->op->result_bytes, lanes = buffers->lanes;
+    const int64_t own = width_of(c, s), width = own + (is_cut(c, s + 1) ? c->lines : 0),
+                  bytes = plan->op->elem_bytes, result = plan->op->result_bytes,
+                  lanes = buffers->lanes;
     const int reads = !plan->in && in->row_stride == 1,
               packed = out && out->row_stride == 1 && out->stride == width &&
                        (c->stream || width < PACKED),
               /* a fold copies the last rows: no more columns fit the buffer */
-        whole = c->overread && (out ? packed : width <= TL_LANES_STRIP);
+        whole = c->overread && (out ? packed || c->lines : width <= TL_LANES_STRIP);
     const int64_t full = whole ? width : reads ? width & -lanes : 0;
     int64_t col = s * c->strip + (rest ? full : 0), n;
 
@@ -114,8 +143,11 @@ static int strip_at(const columns *c, const tl_lanes_buffers *buffers, int64_t s
     to->out = tl_view_row(out, col, result, &n);
     to->step = out->stride;
     to->col_step = out->row_stride;
-    to->direct = !plan->out && out->row_stride == 1 && from->width % lanes == 0;
-    to->stream = c->stream && (to->direct || (out->row_stride == 1 && out->stride == from->width));
+    to->lines = packed || !c->lines ? 0 : own;
+    to->first = !is_cut(c, s);
+    to->direct = !to->lines && !plan->out && out->row_stride == 1 && from->width % lanes == 0;
+    to->stream = c->stream &&
+                 (to->lines || to->direct || (out->row_stride == 1 && out->stride == from->width));
 
     return 1;
 }
@@ -168,9 +200,8 @@ typedef struct {
 } join_work;
 
 /* Writes the result of a column from its nodes. */
-static void join(void *data, int64_t col)
+static void join(const join_work *w, int64_t col)
 {
-    const join_work *w = data;
     const tl_lanes_job *job = w->c->job;
     const tl_scalar *op = job->plan->op;
     tl_counter counter;
@@ -183,6 +214,11 @@ static void join(void *data, int64_t col)
     }
     tl_counter_fold(&counter, op, NULL, &s);
     op->lower(&s, counter.end, 0, job->plan->par, job->results + col * op->result_bytes);
+}
+
+static void join_columns(void *data, int64_t a, int64_t b)
+{
+    for (; a < b; a++) join(data, a);
 }
 
 /* Makes a lane continue at block j. */
@@ -323,6 +359,7 @@ static void do_fold(work *w)
         tl_lanes_rows_from(&w->from, job->reverse ? job->in->n - 1 - at : at, op->elem_bytes);
 
     if (job->reverse) from.step = -from.step;
+    if (w->to.lines) from.width = w->to.lines;
     tl_lanes_fold(w->buffers, &from, m, NULL, 0);
     for (int64_t lane = 0; lane < from.width; lane++, to += bytes) {
         tl_lanes_staged(w->buffers, lane, &node);
@@ -347,7 +384,7 @@ static void do_tasks(void *with, const tl_worker *worker)
     const columns *c = all->c;
     tl_lanes_buffers buffers = {.lanes = c->job->plan->core->vector_lanes};
     if (!c->narrow && !tl_lanes_open(&buffers, all->ctx, worker->number, c->job,
-                                     (tl_lanes_size){c->strip, c->job->in->n, 0}))
+                                     (tl_lanes_size){c->strip + c->lines, c->job->in->n, 0}))
         return;
     for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
         const int64_t first = t / all->shares * c->group, end = tl_min(first + c->group, c->strips),
@@ -412,6 +449,22 @@ int tl_lanes_nodes(tally *ctx, const tl_lanes_job *job, int threads, const tl_sl
     return run(ctx, &c, &b, threads, do_fold, b.pieces);
 }
 
+/* Lets strips of a scan store whole lines, if results come from registers. */
+static void store_lines(columns *c, int threads)
+{
+    const tl_lanes_job *job = c->job;
+    const tl_plan *plan = job->plan;
+    const int64_t bytes = plan->op->result_bytes;
+    if (aligned(job) || !(c->stream || threads > 1) || !c->overread || !c->adjacent || plan->out ||
+        job->exclusive || !plan->core->direct || plan->core != plan->lower ||
+        (threads == 1 && job->in->rows <= c->strip))
+        return;
+    c->lines = (LINE + bytes - 1) / bytes;
+    c->strip -= c->lines;
+    cut_strips(c, threads, TL_ABREAST);
+    if (c->strips != threads) cut_strips(c, 2 * (int64_t)threads, TL_ABREAST);
+}
+
 /* Folds or scans, in one or two strips for each thread. 0: out of memory. */
 static int fold_or_scan(tally *ctx, columns *c, int threads)
 {
@@ -420,23 +473,37 @@ static int fold_or_scan(tally *ctx, columns *c, int threads)
     const tl_scalar *op = job->plan->op;
     const int by_rows = in->n >= (int64_t)4 << BLOCK_LEVEL_LEAST && !op->indexed,
               scans = job->verb == TL_SCAN;
+    const int64_t row_bytes = in->rows * op->elem_bytes;
     int64_t strips = threads > 1 ? 2 * (int64_t)threads : 1;
+    /* Short rows that share lines are cut into blocks, not into strips. */
+    const int whole = scans && !c->narrow && c->stream && c->adjacent && mixed(job);
 
     if (c->narrow)
         strips = threads;
-    else if (by_rows && !scans && in->rows * op->elem_bytes < strips * NARROW_BYTES)
-        strips = 1;
-    cut_strips(c, strips, c->narrow ? KEY_BYTES_LEAST / op->elem_bytes : TL_ABREAST);
+    else if (scans && !whole)
+        store_lines(c, threads);
+    else if (by_rows && !scans && row_bytes < strips * NARROW_BYTES)
+        strips = in->n >> BLOCK_LEVEL_LEAST < strips
+                     ? tl_max((row_bytes + NARROW_BYTES / 2) / NARROW_BYTES, 1)
+                     : 1;
+    if (!c->lines) cut_strips(c, strips, c->narrow ? KEY_BYTES_LEAST / op->elem_bytes : TL_ABREAST);
     strips = c->narrow && scans ? threads / 2 + 1 : threads; /* so many: rows are not cut */
-    if (threads == 1 || c->strips >= strips || !by_rows)
+    if (threads == 1 || (c->strips >= strips && !whole) || !by_rows)
         return run(ctx, c, NULL, (int)tl_min(c->strips, threads), do_rows, 1);
 
-    const blocks b = cut(job, c->narrow ? (threads + 7) / 8 : threads);
+    if (scans && !c->narrow && in->rows <= TL_LANES_STRIP) {
+        c->strip = in->rows;
+        c->strips = 1;
+        c->lines = 0;
+    }
+    const blocks b = cut(job, c->narrow ? (threads + 7) / 8 : scans ? (threads + 3) / 4 : threads);
     int ok = b.nodes && run(ctx, c, &b, threads, do_fold, scans ? b.count : b.pieces);
     if (ok && scans)
         ok = run(ctx, c, &b, threads, do_rows, (in->n + b.size - 1) / b.size);
     else if (ok)
-        tl_for(in->rows < 64 ? 1 : threads, in->rows, join, &(join_work){c, &b});
+        tl_for_parts(in->rows < 64 ? 1 : threads, in->rows,
+                     tl_clamp(in->rows / (2 * threads), 1, JOINED), join_columns,
+                     &(join_work){c, &b});
     free(b.nodes);
     return ok;
 }
@@ -488,8 +555,13 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     const int64_t bytes = job->plan->op->elem_bytes, row_bytes = in->rows * bytes;
     columns c = columns_of(job);
 
-    c.stream = job->out && in->rows * in->n * job->plan->op->result_bytes >= TL_STREAM_BYTES;
     if (row_bytes * in->n <= TL_PARALLEL_BYTES) threads = 1;
+    if (job->out) {
+        const int shared =
+            threads > 1 && !job->plan->narrow && (job->verb == TL_SCAN || !mixed(job));
+        c.stream = in->rows * in->n * job->plan->op->result_bytes >=
+                   (shared ? STREAM_SHARED : TL_STREAM_BYTES);
+    }
     if (c.adjacent &&
         (job->verb == TL_REDUCE || (job->verb == TL_SCAN && row_bytes >= SCAN_BYTES_LEAST)))
         c.narrow = job->plan->narrow;

@@ -92,6 +92,16 @@ void tl_lanes_store_dense(const tl_lanes_buffers *buffers, const tl_lanes_to *to
         memcpy(out, r, (size_t)(count * plan->op->result_bytes));
 }
 
+/* Stores the lines of a row of `width` results (tl_lanes_to). */
+static void store_lines(const tl_lanes_to *to, char *out, const char *r, int64_t width,
+                        int64_t bytes)
+{
+    const int64_t own = to->lines * bytes, begin = to->first ? 0 : (int64_t)(-(uintptr_t)out & 63),
+                  end = own + (to->lines < width ? (int64_t)(-(uintptr_t)(out + own) & 63) : 0),
+                  at = tl_copy_lines(out, r, begin, end, to->stream);
+    memcpy(out + at, r + at, (size_t)(end - at));
+}
+
 void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, const tl_matrix *results,
                     int64_t i, int64_t rows)
 {
@@ -122,6 +132,12 @@ void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, const tl_m
 
     /* columns: the padding is removed, results are converted, then they go to their strides */
     char *r = results->t, *other = buffers->narrow, *out = to->out + i * to->step * final;
+    if (to->lines) {
+        for (int64_t j = 0; j < rows; j++)
+            store_lines(to, out + j * to->step * final, r + j * pitch * final, width, final);
+        return;
+    }
+
     const int dense = to->col_step == 1 && to->step == width;
     if (width != pitch && dense && !plan->out && !to->stream) {
         pack_rows(out, r, width * bytes, pitch * bytes, rows);

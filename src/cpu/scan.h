@@ -9,7 +9,9 @@ enum {
      * small ones. */
     TL_SCAN_BLOCK_BYTES = 64 * 1024,
     TL_SCAN_LARGE_BYTES = 128 * 1024,
-    TL_SCAN_LARGE_BLOCKS = 16 /* for each thread */
+    TL_SCAN_LARGE_BLOCKS = 16, /* for each thread */
+    TL_SCAN_BLOCKS = 4,        /* for each thread, at least, of */
+    TL_SCAN_SMALL_BYTES = 16 * 1024
 };
 
 /* Can non-temporal stores write results to `out`? */

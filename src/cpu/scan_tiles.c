@@ -277,7 +277,10 @@ int64_t tl_scan_prefetch(const tl_plan *plan, int stream)
 
 int tl_scan_block_level(const tl_plan *plan, int64_t n, int threads)
 {
-    const int64_t bytes = plan->op->elem_bytes,
-                  large = (int64_t)TL_SCAN_LARGE_BLOCKS * TL_SCAN_LARGE_BYTES / bytes;
-    return tl_top_level((n / threads >= large ? TL_SCAN_LARGE_BYTES : TL_SCAN_BLOCK_BYTES) / bytes);
+    const int64_t elem = plan->op->elem_bytes, bytes = tl_max(elem, plan->op->result_bytes),
+                  share = n / threads;
+    if (share * elem >= (int64_t)TL_SCAN_LARGE_BLOCKS * TL_SCAN_LARGE_BYTES)
+        return tl_top_level(TL_SCAN_LARGE_BYTES / elem);
+    return tl_top_level(
+        tl_clamp(share * bytes / TL_SCAN_BLOCKS, TL_SCAN_SMALL_BYTES, TL_SCAN_BLOCK_BYTES) / bytes);
 }
