@@ -12,8 +12,8 @@
  * it
  * JOBS       processes; 0: the processors here
  * ARCHS      as 80,90,100: machine code for each; PTX for the last
- * SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; the probe's programs
- * are always added */
+ * SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; with a shape behind
+ * the type, as in sum/f32/scan, that program alone; the probe's programs are always added */
 #define _GNU_SOURCE
 #include "gpu/cuda/cuda.h"
 #include "gpu/gpu.h"
@@ -83,8 +83,9 @@ static void add_program(const tl_scalar *op, const char *shape)
              (unsigned long long)name.low);
 }
 
-/* op as a user writes it, with the parameter it needs; is there such an instance? */
-static int add_shapes(const char *op, tally_dtype dtype)
+/* op as a user writes it, with the parameter it needs; only: one shape, or NULL. Is there such an
+ * instance? */
+static int add_shapes(const char *op, tally_dtype dtype, const char *only)
 {
 #define EMBEDDED_SHAPE(name) name,
     static const char *const shapes[] = {
@@ -92,15 +93,19 @@ static int add_shapes(const char *op, tally_dtype dtype)
     };
     const tl_scalar *scalar;
     tl_par par;
+    int found = 0;
     char name[80], parameter[TL_SAMPLE_BYTES], with[80 + TL_SAMPLE_BYTES];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(op, ":"), op);
     snprintf(with, sizeof with, "%.79s%s", op, tl_sample_parameter(name, parameter));
     if (tl_resolve(NULL, op, dtype, &scalar, &par) && tl_resolve(NULL, with, dtype, &scalar, &par))
         return 0;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        if (tl_gpu_has_shape(scalar, shapes[s], "gpu/cuda/prelude_cuda.h"))
+        if ((!only || !strcmp(only, shapes[s])) &&
+            tl_gpu_has_shape(scalar, shapes[s], "gpu/cuda/prelude_cuda.h")) {
             add_program(scalar, shapes[s]);
-    return 1;
+            found = 1;
+        }
+    return found;
 }
 
 static void add_probe(void)
@@ -117,9 +122,9 @@ static void add_all(void)
     char wide[80];
     for (const char *const *op = tally_operators(); *op; op++)
         for (int d = TALLY_I8; d <= TALLY_F64; d++) {
-            add_shapes(*op, (tally_dtype)d);
+            add_shapes(*op, (tally_dtype)d, NULL);
             snprintf(wide, sizeof wide, "%.70s:f64", *op);
-            add_shapes(wide, (tally_dtype)d);
+            add_shapes(wide, (tally_dtype)d, NULL);
         }
 }
 
@@ -134,7 +139,8 @@ static void add_common(void)
 #include "gpu/cuda/common.def"
     };
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++) add_shapes(ops[i], dtypes[k]);
+        for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++)
+            add_shapes(ops[i], dtypes[k], NULL);
 }
 
 static void add_set(char *set)
@@ -150,9 +156,14 @@ static void add_set(char *set)
             stop("TALLY_CUDA_KERNELS: must be none, auto, common, all, or words as in sum/f32, not",
                  word);
         else {
+            char *const shape = strchr(slash + 1, '/');
             *slash = 0;
-            if (!add_shapes(word, tally_dtype_parse(slash + 1)))
-                stop("no such operator and type", tally_error(NULL));
+            if (shape) *shape = 0;
+            if (!add_shapes(word, tally_dtype_parse(slash + 1), shape ? shape + 1 : NULL)) {
+                *slash = '/';
+                if (shape) *shape = '/';
+                stop("no such operator, type or shape", word);
+            }
         }
     }
     if (!program_count) stop("TALLY_CUDA_KERNELS", "is empty");

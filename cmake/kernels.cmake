@@ -4,7 +4,7 @@
 #                        common    the set of src/gpu/cuda/common.def: 10 minutes of one processor, 12 MB
 #                        all       every built-in operator and type, for packages: 2.6 hours of one processor, 190 MB
 #                                  (reckoned from `common`)
-#                        a list    as in sum/f32;ema:0.1/f64
+#                        a list    as in sum/f32;ema:0.1/f64, or sum/f32/scan: that shape of common.def alone
 #                        auto      common where a CUDA toolkit is, else none
 #   TALLY_CUDA_ARCHS     compute capabilities with machine code of their own; what comes after the last gets its PTX
 #   TALLY_CUDA_CACHE     where compiled programs stay from one build to the next
