@@ -128,6 +128,8 @@ int run_verify(const options *o)
         const int code = verify_one(o, *isa, (uint64_t)seed, cases, !ran++);
         if (code) worst = code;
     } while (*isa && *++isa && worst != USAGE && worst != NO_DEVICE);
-    if (has(o, OPT_json) && worst != USAGE && worst != NO_DEVICE) fputs("\n]\n", stdout);
+    /* if the first one could not be opened, no list was begun */
+    if (has(o, OPT_json) && (ran > 1 || (worst != USAGE && worst != NO_DEVICE)))
+        fputs("\n]\n", stdout);
     return worst;
 }
