@@ -21,7 +21,7 @@ static int extent(const options *o, tally_window_options *w)
     int code = opt_count(o, OPT_before, -most - 1, most, 0, &w->before);
     if (!code) code = opt_count(o, OPT_after, -most - 1, most, 0, &w->after);
     if (!code) code = opt_count(o, OPT_step, 1, most, 1, &w->step);
-    if (!code) code = opt_count(o, OPT_width, 1, most, 0, &width);
+    if (!code) code = opt_count(o, OPT_width, 1, most + 1, 0, &width);
     if (!code) code = opt_count(o, OPT_min_count, 0, most, 0, &w->min_count);
     if (code) return code;
     if (has(o, OPT_last) || has(o, OPT_next)) return DONE; /* handled by span.c */

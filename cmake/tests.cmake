@@ -51,7 +51,7 @@ set(test_environment "POCL_CACHE_DIR=${TALLY_TEST_POCL}"
     "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1"
     # less freed memory is kept, so that a process begins in half the time: scripts begin thousands
     "ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0:quarantine_size_mb=16:thread_local_quarantine_size_kb=64"
-    "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1")
+    "TSAN_OPTIONS=allocator_may_return_null=1:ignore_noninstrumented_modules=1:halt_on_error=1")
 option(TALLY_TEST_LONG "the tests run every case they have (scripts/test long)" OFF)
 set(timeout 900)
 if(TALLY_TEST_LONG)

@@ -14,9 +14,6 @@ enum {
     TL_SCAN_SMALL_BYTES = 16 * 1024
 };
 
-/* Can non-temporal stores write results to `out`? */
-int tl_scan_streams(const tl_plan *plan, const void *out);
-
 /* Elements, and where their results go. */
 typedef struct tl_scan_work {
     const char *x;

@@ -195,7 +195,8 @@ static void close_blocks(const tl_block_counter *from, const tl_plan *plan, tl_c
     }
 }
 
-int tl_scan_streams(const tl_plan *plan, const void *out)
+/* Can non-temporal stores write results to `out`? */
+static int streams(const tl_plan *plan, const void *out)
 {
     return (uintptr_t)out % (plan->core->shifts ? 4 : 64) == 0;
 }
@@ -255,7 +256,7 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
 
     while (t.left > 0) {
         t.full = plan->core->direct && plan->core == plan->lower && !plan->out &&
-                 !(work->stream && !tl_scan_streams(plan, t.out));
+                 !(work->stream && !streams(plan, t.out));
         if (plan->narrow)
             scan_narrow(&t);
         else if (plan->core->lead)

@@ -17,7 +17,8 @@ void tl_statistic_nan(tally_dtype dtype, void *value)
     memcpy(value, dtype == TALLY_F64 ? (const void *)&wide : &narrow, tally_dtype_size(dtype));
 }
 
-void tl_statistic_divide(double a, double b, tally_dtype dtype, void *value)
+/* The rounded quotient a / b of two sums that may be infinite or NaN. */
+static void divide(double a, double b, tally_dtype dtype, void *value)
 {
     const double ratio = a / b;
     if (ratio != ratio)
@@ -90,8 +91,11 @@ static void fraction(tl_quotient what, const tl_number *sum, int64_t n, double d
     tl_number_multiply(b, &c, &t);
 }
 
-int tl_statistic_value(tl_statistic what, const tl_number *sum, int64_t n, double ddof,
-                       tally_dtype dtype, void *value)
+/* A quotient of the sums of n rows; sum[k] belongs to bit k of what.needs. 0, and nothing is
+ * written, if there is no value: n <= ddof, a denominator is 0, or the sums are not of the same
+ * rows. */
+static int value_of(tl_statistic what, const tl_number *sum, int64_t n, double ddof,
+                    tally_dtype dtype, void *value)
 {
     tl_number a, b;
     assert(what.quotient != TL_OVER_COUNT && ddof >= 0);
@@ -343,7 +347,7 @@ static __attribute__((noinline)) int quotient(const tl_exact *e, tl_statistic wh
     tl_number sum[TL_SUMS];
     for (int bit = 0; bit < TL_SUMS; bit++)
         if (what.needs >> bit & 1) number_of(e++, &sum[bit]);
-    return tl_statistic_value(what, sum, n, ddof, dtype, out);
+    return value_of(what, sum, n, ddof, dtype, out);
 }
 
 int tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, void *out)
@@ -360,9 +364,9 @@ int tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, vo
     if ((e->nan && !form->scalar.masked) || (mean && n <= 0)) {
         tl_statistic_nan(dtype, out);
     } else if (infinite && (mean || what.quotient == TL_ALONE)) {
-        tl_statistic_divide(real_of(e), 1, dtype, out);
+        divide(real_of(e), 1, dtype, out);
     } else if (infinite && what.quotient == TL_XY_OVER_Y) {
-        tl_statistic_divide(real_of(&e[1]), real_of(&e[0]), dtype, out);
+        divide(real_of(&e[1]), real_of(&e[0]), dtype, out);
     } else if (mean || (!infinite && what.quotient == TL_ALONE && !what.root)) {
         tl_number sum;
         number_of(e, &sum);

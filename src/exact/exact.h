@@ -258,14 +258,5 @@ void tl_ratio(tl_number *a, tl_number *b, int root, tally_dtype dtype, void *val
 
 /* ---- statistics ---- */
 
-/* A quotient of the sums of n rows; sum[k] belongs to bit k of what.needs. 0, and nothing is
- * written, if there is no value: n <= ddof, a denominator is 0, or the sums are not of the same
- * rows. */
-int tl_statistic_value(tl_statistic what, const tl_number *sum, int64_t n, double ddof,
-                       tally_dtype dtype, void *value);
-
 /* The NaN of a result. */
 void tl_statistic_nan(tally_dtype dtype, void *value);
-
-/* The rounded quotient a / b of two sums that may be infinite or NaN. */
-void tl_statistic_divide(double a, double b, tally_dtype dtype, void *value);

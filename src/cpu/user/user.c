@@ -206,8 +206,8 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
     const tally_status status =
         messages && *messages
             ? tl_user_error(ctx, u, messages)
-            : tl_fail(ctx, TALLY_IO, "operator '%s': the compiler %s failed without a message",
-                      u->name, c->path);
+            : tl_fail(ctx, TALLY_BAD_DATA,
+                      "operator '%s': the compiler %s failed without a message", u->name, c->path);
     free(messages);
     return status;
 }
