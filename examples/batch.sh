@@ -5,15 +5,20 @@
 #   examples/batch.sh finish FOLDER FILE...             puts the parts together, or says which jobs to run again
 #
 # On one machine, four jobs at a time:
-#   mkdir parts && seq 0 99 | xargs -P 4 -I N examples/batch.sh make sum parts N data/part-*.npy
-#   examples/batch.sh finish parts data/part-*.npy
+#   mkdir parts && seq 0 99 | xargs -P 4 -I N examples/batch.sh make sum parts N data/part-*.txt
+#   examples/batch.sh finish parts data/part-*.txt
 # With Slurm, one job for each file, then one that waits for them:
-#   job=$(sbatch --parsable --array=0-99 --wrap 'examples/batch.sh make sum parts $SLURM_ARRAY_TASK_ID data/part-*.npy')
-#   sbatch --dependency=afterany:$job --wrap 'examples/batch.sh finish parts data/part-*.npy'
+#   job=$(sbatch --parsable --array=0-99 --wrap 'examples/batch.sh make sum parts $SLURM_ARRAY_TASK_ID data/part-*.txt')
+#   sbatch --dependency=afterany:$job --wrap 'examples/batch.sh finish parts data/part-*.txt'
 #
 # The bits are those of `tally reduce OP` over all files as one, in whatever order the jobs end and however often one
 # is run again. The order of the files is the order of the series; here they are text, one number for each line.
 set -eu
+case ${1-} in
+make) [ $# -ge 5 ] && [ "$4" -lt $(($# - 4)) ] ;;
+finish) [ $# -ge 3 ] ;;
+*) false ;;
+esac || { sed -n '4,5s/^#   //p' "$0" >&2; exit 2; }
 what=$1
 shift
 elements() { wc -l <"$1"; } # of text; of .npy: python3 -c 'import numpy,sys; print(numpy.load(sys.argv[1]).size)' FILE

@@ -191,6 +191,9 @@ static void ends_of_lines(void)
 
 static void quotes(void)
 {
+    /* not closed in the header, which would hide all data */
+    refuses("a,\"b\n1,2\n", COLUMN("a"), "/t:1:3: a quoted cell is not closed");
+    refuses("\"a\nb\",\"c\n1,2\n", COLUMN("2"), "/t:2:4: a quoted cell is not closed");
     /* not closed, in a cell after the last one that is read */
     refuses("a,b,c\n1,2,\"x\n3,4,y\n", COLUMN("a"), "/t:2:5: a quoted cell is not closed");
     refuses("a,b,c\n1,\"x,3\n3,4,y\n", COLUMN("a"), "/t:2:3: a quoted cell is not closed");

@@ -172,6 +172,7 @@ typedef struct tl_record {
     tl_field_text *f;
     int64_t n;
     const char *line, *next; /* next: after the newline of the record */
+    const char *open;        /* NULL, or its last cell, whose quote is not closed */
     int whole;               /* there is a newline; else the record may go on after the peek */
 } tl_record;
 

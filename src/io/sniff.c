@@ -63,7 +63,7 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
 {
     assert(p <= end);
     int64_t capacity = 0;
-    *r = (tl_record){NULL, 0, p, end, 0};
+    *r = (tl_record){.line = p, .next = end};
 
     for (;;) {
         if (r->n == capacity) {
@@ -73,7 +73,7 @@ static tally_status split_record(tally_file *f, const char *p, const char *end, 
 
         tl_field_text *const x = &r->f[r->n++];
         p = tl_field(p, end, l, &x->s, &x->e);
-        if (!x->e) x->e = end;
+        if (!x->e) r->open = x->s, x->e = end;
         if (p == end) break;
 
         if (*p == '\n') {
@@ -105,6 +105,19 @@ static tally_status read_records(tally_file *f, const tl_layout *l, int want, tl
         if (s || enough || f->peek_end || bytes >= TL_LONGEST) return s;
         if (f->peek_n == before || f->peek_n == bytes) bytes *= 4;
     }
+}
+
+/* Refuses a first record that hides the rest of the input. */
+static tally_status refuse_open_quote(tally_file *f, const tl_record *r)
+{
+    const char *begin = r->line;
+    int64_t line = 1;
+    if (!r->open) return TALLY_OK;
+
+    for (const char *p = f->peek; p < r->open; p++)
+        if (*p == '\n') line++, begin = p + 1 > begin ? p + 1 : begin;
+    return tl_bad_data(f->ctx, "%s:%ld:%ld: a quoted cell is not closed", f->label, line,
+                       r->open - begin + 1);
 }
 
 static int64_t count(const char *p, char c)
@@ -264,6 +277,7 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
                      : header ? read_records(f, l, 1, r, &n)
                               : tl_input_begins(f, "\xef\xbb\xbf", 3, &has_mark);
     l->skip = text_of(f) - f->peek;
+    if (!s && n) s = refuse_open_quote(f, r);
     if (!s && columns) s = tl_choose_columns(f, o, r, n, l, &header);
     if (!s && columns && !o->column) s = check_words(f, l, header, r, &n);
     if (header && n) l->skip = r->next - f->peek;
