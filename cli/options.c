@@ -100,7 +100,7 @@ static int parse_long(options *o, char **argv, int argc, int *i)
 {
     const char *name = argv[*i] + 2, *equals = strchr(name, '=');
     const size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    /* the row of this verb, else the first row of that name: its meaning may differ between verbs */
+    /* the row of this verb, else the first row of that name: meanings differ between verbs */
     int id = OPT_COUNT;
     for (int at = OPT_COUNT - 1; at >= 0; at--) {
         if (strlen(option_table[at].name) != length ||
