@@ -5,7 +5,7 @@
  * anything. */
 #define _GNU_SOURCE
 #include "cli.h"
-#include "context/hint.h"
+#include "context/context.h"
 
 #include <errno.h>
 #include <locale.h>

@@ -5,7 +5,6 @@
 #ifndef TALLY_TEST_BITS_CASES_H
 #define TALLY_TEST_BITS_CASES_H
 #include "matrix.h"
-#include "cpu/isas.h"
 #include "cpu/shape.h"
 
 enum {

@@ -8,7 +8,7 @@
  *   TALLY_TEST_DEVICES="cuda:0 opencl:0"     these devices instead of the processors
  * The checks of a case: bits_cases.h. */
 #include "bits_cases.h"
-#include "cpu/scan.h"
+#include "cpu/driver.h"
 
 static void run_on(test_case *c, const char *device, const char *label, int threads)
 {

@@ -8,7 +8,7 @@
  *   back      from a result of the kernels' to one of the caller's: what the forward conversion
  *             made,
  *             and for a NaN the one NaN that results have                                            i32 -> i8 */
-#include "cpu/isas.h"
+#include "cpu/shape.h"
 #include "dtype/dtype_traits.h"
 #include "check.h"
 #include <math.h>

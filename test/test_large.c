@@ -5,7 +5,7 @@
  * results of a reduction, or of windows, are stored so too. And elements with strides, and columns, of
  * which 1 to 9 threads take blocks of a whole number of pages, one element more or one less. */
 #include "check.h"
-#include "cpu/scan.h"
+#include "cpu/driver.h"
 
 enum { N = 1300000, SEGMENTS = 1100000, GUARD = 64, CHUNK = 9973 };
 static int64_t cuts[SEGMENTS + 1];

@@ -22,7 +22,7 @@
  * A fast path that a wrong promise enables need not show it on the data of a test; this does not
  * depend on the path. promises/liar.h breaks each of them, and each must be found. */
 #include "check.h"
-#include "cpu/isas.h"
+#include "cpu/shape.h"
 #include "dtype/dtype_traits.h"
 #include "law/fp.h"
 #include "context/context.h"

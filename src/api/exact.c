@@ -2,7 +2,7 @@
  * Exact sums: the rows of views, added to sums; and tally_exact, sums as plain data. */
 #include "context/threads.h"
 #include "context/view.h"
-#include "cpu/isas.h"
+#include "cpu/shape.h"
 #include "calls.h"
 #include "law/fp.h"
 #include <assert.h>

@@ -3,7 +3,7 @@
  * device memory is copied to the host, and results back. */
 #include "calls.h"
 #include "context/view.h"
-#include "cpu/isas.h"
+#include "cpu/shape.h"
 #include "law/fp.h"
 #include <assert.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include "calls.h"
 #include "context/view.h"
 #include "law/fp.h"
-#include "cpu/isas.h"
+#include "cpu/shape.h"
 #include <stdatomic.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * memory. And the names of the library: its version and its operators. */
 #define _DEFAULT_SOURCE
 #include "context.h"
-#include "hint.h"
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>

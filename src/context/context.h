@@ -113,9 +113,21 @@ tally_status tl_no_context(void);
 /* tl_fail for an allocation of `bytes` for `what`. */
 tally_status tl_no_memory(tally *ctx, size_t bytes, const char *what);
 
-/* The start-up probe (api/probe.c): S(1) .. S(4096) of the vectors of probe.def, by the device and
- * by the law in scalar C. A difference is TALLY_NO_DEVICE; the sentence names the row and both bit
- * patterns. A pass is recorded in this process and in the folder of compiled programs, under
- * `identity` (the device's name and driver), tally's version and the texts. Devices whose kernels
- * are compiled with the library (calls->text is NULL) pass. */
+/* ---- suggestions for unknown names, for error sentences, also those of the command line ---- */
+
+enum { TL_HINT = 96 };
+
+/* Writes a suggestion such as " did you mean 'mean'?" to `to`, or "", and returns `to`. It
+ * suggests tally's word for another program's name, else the nearest of `names`, which end with
+ * NULL. what: the kind of name: "operator", "dtype", or another word. */
+const char *tl_hint(const char *what, const char *given, const char *const *names,
+                    char to[TL_HINT]);
+
+/* ---- the start-up probe ---- */
+
+/* S(1) .. S(4096) of the vectors of probe.def, by the device and by the law in scalar C
+ * (api/probe.c). A difference is TALLY_NO_DEVICE; the sentence names the row and both bit patterns.
+ * A pass is recorded in this process and in the folder of compiled programs, under `identity` (the
+ * device's name and driver), tally's version and the texts. Devices whose kernels are compiled with
+ * the library (calls->text is NULL) pass. */
 tally_status tl_probe(tally *ctx, const char *identity);

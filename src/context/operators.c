@@ -3,7 +3,6 @@
  * string. */
 #include "dtype/number.h"
 #include "exact/exact.h"
-#include "hint.h"
 #include "user.h"
 #include <assert.h>
 #include <math.h>

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "context/device.h"
 #include "context/threads.h"
-#include "isas.h"
 #include "shape.h"
 #include "user/user.h"
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The instruction sets and their kernels: makes the plan of an operator's instance for CPUs. */
-#include "isas.h"
+#include "shape.h"
 #include "context/context.h"
 #include "dtype/number.h"
 #include "dtype/dtype_traits.h"

@@ -22,7 +22,7 @@
  * one that it scans. So the thread that owns the first block that is not scanned finds all nodes,
  * for any number of threads (context/threads.h). A block that is not published in time is folded by
  * the thread that waits. */
-#include "scan.h"
+#include "driver.h"
 #include "narrow/narrow.h"
 #include "context/context.h"
 #include "context/view.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * scan of dense elements on one thread. S at the start of a piece comes from a binary counter. */
-#include "scan.h"
+#include "driver.h"
 #include "narrow/narrow.h"
 
 enum {

@@ -4,7 +4,6 @@
  * at least as long as the window. */
 #define _GNU_SOURCE
 #include "driver.h"
-#include "isas.h"
 #include "cpu/kernel/simd.h"
 #include "narrow/narrow.h"
 #include <stdlib.h>

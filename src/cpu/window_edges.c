@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The memory of one thread of a window (window.h), and the windows that are not full: they reach
+ * The memory of one thread of a window (driver.h), and the windows that are not full: they reach
  * beyond their sequence and fold the elements inside it.
  *
  *   left    prefixes x[0..j]: a scan
@@ -7,7 +7,7 @@
  *   right   suffixes x[p..]: the last elements go through the ladder of window_kernel.h. After that
  *           its rings hold the nodes of all suffixes, for w log w combines instead of w^2. */
 #define _GNU_SOURCE
-#include "scan.h"
+#include "driver.h"
 #include "context/context.h"
 #include "law/counter.h"
 #include <stdlib.h>

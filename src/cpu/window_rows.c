@@ -28,7 +28,7 @@ static int64_t group_of(const tl_thread *t, const tl_window *win)
     return GROUP_BYTES / (t->run->call->in->n * t->run->call->plan->op->elem_bytes) + 1;
 }
 
-/* Are sequences joined (window.h)? Not segments so short that their other windows are most of the
+/* Are sequences joined (driver.h)? Not segments so short that their other windows are most of the
  * work, unless that is cheap; nor rows so long that streaming all their windows is faster. */
 static int is_joined(const tl_thread *t, const tl_window *win)
 {

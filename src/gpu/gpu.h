@@ -280,10 +280,11 @@ tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked);
  * packed). */
 int tl_gpu_state_bytes(const tl_scalar *op);
 
-/* The row of tuning.def for an operator's windows. */
+/* The sizes of an operator's windows (operators.c). */
 typedef struct tl_window_tuning {
-    int cut_log, quads_log, wide_log, radix_log, run, walk_top, part_log, part_most, nodes_top;
+    int cut_log, quads_log, wide_log, radix_log, run;
     int64_t passes_least;
+    int walk_top, part_log, part_most, nodes_top;
 } tl_window_tuning;
 
 tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude);

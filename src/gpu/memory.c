@@ -396,7 +396,7 @@ tally_status tl_cleared_reserve(tl_gpu_device *d, tl_cleared *k, size_t bytes)
     return status;
 }
 
-/* ---- the status table of single-launch kernels (kernel/status.cl) ---- */
+/* ---- the status table of single-launch kernels (kernel/state.cl) ---- */
 
 /* at most 1/16 of the memory limit; at least 1024 words */
 enum { STATUS_SHARE = 16, STATUS_WORDS_LEAST = 1024 };

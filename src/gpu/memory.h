@@ -57,7 +57,7 @@ typedef struct tl_slot {
 
     tl_memory pool[TL_GPU_POOL];
 
-    /* The status table of single-launch kernels (status.cl); bins of exact sums (exact.c), which
+    /* The status table of single-launch kernels (state.cl); bins of exact sums (exact.c), which
      * are zero between calls; results of the kernel `measure` (call/segments.c), which writes slot
      * number measured_slot. */
     tl_cleared status_table, exact_bins, measured;
@@ -91,8 +91,8 @@ typedef struct {
     int64_t launches; /* since tally_time */
 
     /* Segments (call/segments.c): the results of `measure` that the host reads, in page-locked
-     * memory. warp_each: the last call used the kernels warp_*.cl; the next call is predicted to
-     * use the same. */
+     * memory. warp_each: the last call gave each segment a warp; the next call is predicted to do
+     * the same. */
     tl_memory reported;
     int warp_each;
     struct tl_variant *variants; /* see operators.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What hosts and kernels need to know of an operator: the form in which kernels see it, the bytes
- * of its states on a device, and its rows of tuning.def. */
+ * of its states on a device, and the sizes of its kernels. */
 #include "context/user.h"
 #include "work.h"
 #include "gpu/kernel/constants.h"
@@ -65,31 +65,46 @@ void tl_gpu_drop_variants(tl_gpu_device *d)
     }
 }
 
-/* ---- tuning.def ---- */
+/* ---- sizes, chosen by measurement: of each table the first row holds that fits ---- */
 
-typedef struct {
-    int lines, element_most, state_most; /* lines: of scan_part.cl */
+/* Scans in one launch on CUDA: log2 of the elements of a tile, and the thread blocks of a
+ * multiprocessor, which bounds their registers; in the program "scan", and of the smallest tiles of
+ * "scan_wave". The forms of kernel/scan_part.cl:
+ *
+ *   LINES   a lane scans contiguous lines of 16 bytes
+ *   TREE    the lanes fold rows of 128 elements
+ *
+ * An operator that fits no row is scanned in several launches. */
+static const struct {
+    enum { TREE, LINES } form;
+    int element_most, state_most; /* bytes */
     tl_scan_tile large, wave;
-} scan_tiles;
-
-static const scan_tiles scan_tile_table[] = {
-#define LINES 1
-#define TREE  0
-#define SCAN_TILE(form, element_most, state_most, log, blocks, wave_log, wave_blocks) \
-    {form, element_most, state_most, {log, blocks}, {wave_log, wave_blocks}},
-#include "tuning.def"
-#undef LINES
-#undef TREE
+} scan_tiles[] = {
+    /* clang-format off */
+    {LINES, 1,  4, {15, 2}, {12, 3}},
+    {LINES, 1, 16, {15, 2}, {12, 2}},
+    {LINES, 2,  4, {14, 2}, {12, 3}},
+    {LINES, 2, 16, {14, 2}, {12, 2}},
+    {LINES, 4,  4, {13, 2}, {12, 3}},
+    {LINES, 4, 16, {13, 2}, {12, 2}},
+    {LINES, 8,  8, {12, 2}, {12, 2}},
+    {LINES, 8, 16, {12, 2}, {11, 2}},
+    {TREE,  4,  4, {13, 2}, {12, 3}},
+    {TREE,  8,  8, {12, 2}, {12, 2}},
+    {TREE,  8, 16, {12, 2}, {11, 2}},
+    {TREE, 16,  4, {11, 2}, {11, 3}},
+    {TREE, 16, 16, {11, 2}, {11, 2}},
+    /* clang-format on */
 };
 
 tl_scan_tile tl_gpu_scan_tile(const tl_scalar *op, int wave)
 {
-    const int lines = tl_gpu_scans_lines(op), state = tl_gpu_state_bytes(op);
-    for (size_t i = 0; i < sizeof scan_tile_table / sizeof *scan_tile_table; i++) {
-        const scan_tiles *const t = &scan_tile_table[i];
-        if (t->lines == lines && op->elem_bytes <= t->element_most && state <= t->state_most)
-            return wave ? t->wave : t->large;
-    }
+    const unsigned form = tl_gpu_scans_lines(op) ? LINES : TREE;
+    const int state = tl_gpu_state_bytes(op);
+    for (size_t i = 0; i < sizeof scan_tiles / sizeof *scan_tiles; i++)
+        if (scan_tiles[i].form == form && op->elem_bytes <= scan_tiles[i].element_most &&
+            state <= scan_tiles[i].state_most)
+            return wave ? scan_tiles[i].wave : scan_tiles[i].large;
     return (tl_scan_tile){0, 0};
 }
 
@@ -119,32 +134,47 @@ int tl_gpu_scans_in_steps(const tl_scalar *op)
     return bytes == 12 || (bytes == 16 && widened);
 }
 
+/* Windows (gpu/kernel/window/).
+ *
+ *   cut      log2 of the items of a tile of the schedule `cut`
+ *   quads    log2 of the items of a tile of `quads`; wide: of such tiles in programs of long
+ *            windows and columns. An array has 16 KiB on CUDA (wide: up to 32), and 8 KiB or more
+ *            on OpenCL, where NVIDIA's has 48 KiB for a block: a quad for each thread
+ *   radix    log2 of the radix of passes, 4 or 5; 0: this device has none
+ *   run      items of a thread in passes; odd
+ *   passes   windows from which passes are faster than quads
+ *   walk     the highest bit of windows that walks take, whose states fit in registers and local
+ *            memory; 0: this device has no walks
+ *   part     levels of the parts of windows that take three walks; most: where these would leave
+ *            too many levels; nodes: the highest level of walks of nodes */
+static const struct {
+    enum { OPENCL, CUDA } device;
+    int state; /* bytes */
+    tl_window_tuning t;
+} window_rows[] = {
+    /* clang-format off */
+    /*device  state     cut quads wide rdx run passes walk part most nodes */
+    {CUDA,   4,        {11, 12, 12,   5,  35,  256,    14,   8,    9,    10}},
+    {CUDA,   8,        {11, 11, 11,   4,  17,  64,     13,   8,    9,    10}},
+    {CUDA,   16,       {10, 10, 11,   0,  0,   0,      12,   5,    8,    8}},
+    {CUDA,   24,       {10, 10, 10,   0,  0,   0,      9,    5,    7,    7}},
+    {CUDA,   INT_MAX,  {9,  10, 10,   0,  0,   0,      0,    0,    0,    0}},
+    {OPENCL, 4,        {11, 11, 11,   4,  17,  256,    0,    0,    0,    0}},
+    {OPENCL, 8,        {11, 10, 10,   0,  0,   0,      0,    0,    0,    0}},
+    {OPENCL, 24,       {10, 10, 10,   0,  0,   0,      0,    0,    0,    0}},
+    {OPENCL, INT_MAX,  {9,  10, 10,   0,  0,   0,      0,    0,    0,    0}},
+    /* clang-format on */
+};
+
 tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
 {
-    enum { OPENCL, CUDA };
-    static const struct {
-        int device, state, cut, quads, wide, radix, run;
-        int64_t passes;
-        int walk, part, part_most, nodes;
-    } rows[] = {
-#define WINDOW(...) {__VA_ARGS__},
-#include "tuning.def"
-    };
-    const int bytes = tl_gpu_state_bytes(op), device = tl_is_cuda(prelude);
+    const unsigned device = tl_is_cuda(prelude) ? CUDA : OPENCL;
+    const int bytes = tl_gpu_state_bytes(op);
     size_t i = 0;
-    while (rows[i].device != device || rows[i].state < bytes) i++;
-    assert(i < sizeof rows / sizeof *rows);
+    while (window_rows[i].device != device || window_rows[i].state < bytes) i++;
+    assert(i < sizeof window_rows / sizeof *window_rows);
 
-    return (tl_window_tuning){.cut_log = rows[i].cut,
-                              .quads_log = rows[i].quads,
-                              .wide_log = rows[i].wide,
-                              .radix_log = rows[i].radix,
-                              .run = rows[i].run,
-                              .passes_least = rows[i].passes,
-                              .walk_top = rows[i].walk,
-                              .part_log = rows[i].part,
-                              .part_most = rows[i].part_most,
-                              .nodes_top = rows[i].nodes};
+    return window_rows[i].t;
 }
 
 int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude)

@@ -77,7 +77,7 @@ static const window_program *window_program_of(const char *shape)
     /* clang-format off */
     static const window_program programs[] = {
         {"window", SHORT, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"},
-         {"columns", "exact", "fold"}},
+         {"columns", "exact"}},
         {"window_flat", FLAT, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"}, {0}},
         {"window_small", SMALL, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"}, {0}},
         {"window_far", FAR, "quads", "QUADS_BLOCKS", {"exact", "exact_far"}, {0}},
@@ -222,10 +222,9 @@ static void add_scan_single(tl_buffer *b, const tl_text *t, int wave)
 /* The kernels for short sequences. */
 static void add_short(tl_buffer *b, const char *shape)
 {
-    add_kernel(b, "short/", "speculate");
+    add_kernel(b, "short/", "jobs");
     add_kernel(b, "short/", "segmented");
-    add_kernel(b, "short/", "lane");
-    add_kernel(b, "short/segmented_", shape);
+    add_kernel(b, "short/", shape);
 }
 
 /* Programs of variants of kernels in `shape`: "SHAPE_segments" folds segments,
@@ -238,7 +237,6 @@ static void add_variant(tl_buffer *b, const tl_text *t, const char *shape, int s
         add_short(b, shape);
         return;
     }
-    add_kernel(b, "", "status");
     add_scan_single(b, t, 1);
 }
 
@@ -333,7 +331,7 @@ static void add_shared(tl_buffer *b, const tl_text *t, const contents *c)
     add_operator(b, t->op);
     tl_add_file(b, "operator/defaults.h");
     tl_add_file(b, "gpu/kernel/constants.h");
-    add_kernel(b, "", "combine");
+    add_kernel(b, "", "state");
     if (!c->law) add_kernel(b, "", "batch");
     if (c->in_place) add_kernel(b, "inputs/", "in_place");
     if (c->chunks) {
@@ -345,7 +343,6 @@ static void add_shared(tl_buffer *b, const tl_text *t, const contents *c)
 
 static void add_windows(tl_buffer *b, const contents *c)
 {
-    if (c->window->kind == FAR) add_kernel(b, "", "status");
     for (int i = 0; c->window->files[i]; i++) add_kernel(b, "window/", c->window->files[i]);
     for (int i = 0; !c->in_place && c->window->more[i]; i++)
         add_kernel(b, "window/", c->window->more[i]);
@@ -356,15 +353,11 @@ static void add_kernels(tl_buffer *b, const tl_text *t, const contents *c)
     const int reduce = !strcmp(c->shape, "reduce"), scan = !strcmp(c->shape, "scan");
 
     if (c->chunks) add_kernel(b, "", "level");
-    if (c->chunks && !c->in_place) add_kernel(b, "", "columns");
     if (scan) add_kernel(b, "", "scan_row");
-    if (scan && !c->in_place) add_kernel(b, "", "scan_columns");
-    if (c->cuda && c->chunks) add_kernel(b, "", "status");
     if (c->cuda && reduce && !c->in_place) add_wide(b, t->op);
     if (!c->window) add_kernel(b, c->prepare ? "inputs/" : "", c->shape);
     if (reduce && !c->in_place) add_kernel(b, "", "segments");
     if (c->chunks) add_short(b, c->shape);
-    if (c->chunks && !c->in_place) add_kernel(b, "short/warp_", c->shape);
 
     if (scan && c->cuda && tl_gpu_scan_tile(t->op, 0).blocks) add_scan_single(b, t, 0);
     if (scan && c->cuda && !c->in_place && tl_gpu_down_rows(t->op, 0)) {
@@ -384,7 +377,8 @@ tally_status tl_program_text(tally *ctx, const tl_text *t, char **text, size_t *
     if (t->kernel) tl_addf(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", t->kernel);
     if (c.in_place)
         tl_addf(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", t->inputs == TL_BITMAPS);
-    tl_addf(&b, "#define SEGMENTS %d\n", c.segments);
+    tl_addf(&b, "#define SEGMENTS %d\n#define HAS_COLUMNS %d\n", c.segments,
+            !c.in_place && !c.variant);
     tl_add_file(&b, t->prelude);
 
     /* nan forms skip elements, so each window has its own number of them */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Sequences that need no launch for each level (gpu/kernel/short/): those of fewer elements than a
- * chunk, many per warp (segmented*.cl), and those of some chunks, rows or segments, one per warp
- * (warp_*.cl). */
+ * chunk, many per warp, and those of some chunks, rows or segments, one per warp. */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include <assert.h>
@@ -14,7 +13,7 @@
 enum { RESIDENT_WARPS = 32, JOBS_OF_WARP = 4 };
 
 /* Returns the sequences of a job: as many as fit in a warp's local memory, or fewer if most warps
- * would then have no job. Of many segments it is a multiple of LANES, because a pass of lane.cl
+ * would then have no job. Of many segments it is a multiple of LANES, because a pass of lanes
  * takes one segment per lane. */
 static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
 {
@@ -72,7 +71,7 @@ tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl
                  .local_bytes = f.capacity);
 }
 
-/* OVERWRITES of segmented_scan.cl: true if a result can overwrite its element, because both have
+/* OVERWRITES of kernel/short/scan.cl: true if a result can overwrite its element, because both have
  * the same kind and size. */
 static int overwrites(const tl_scalar *op)
 {

@@ -78,7 +78,7 @@ typedef struct tl_batch {
     int state_bytes;                               /* tl_gpu_state_bytes */
 
     /* 0; or the sequences are columns, which reductions and scans place on lanes
-     * (kernel/columns.cl): elements of one lie further apart than neighbouring sequences.
+     * (kernel/level.cl): elements of one lie further apart than neighbouring sequences.
      * columns_log: log2 of the columns that share a warp, the least power of two that takes all,
      * from 2 to LANES. */
     int columns_log;
@@ -100,7 +100,7 @@ typedef struct tl_batch {
     const struct tl_in_place *in_place; /* NULL, or the other arrays that the kernels read */
 
     /* The kernel is launched before the host has read what `measure` found of the offsets
-     * (gpu/kernel/short/speculate.cl, call/segments.c). slot -1: it is not. */
+     * (gpu/kernel/short/jobs.cl, call/segments.c). slot -1: it is not. */
     tl_arguments_speculative speculative;
 
     /* windows: NULL, or the same sequences of bytes: 1 for an element that counts, else 0 */

@@ -2,7 +2,7 @@
  * Elements with validity, and pairs (inputs.h). */
 #include "inputs.h"
 #include "context/view.h"
-#include "cpu/isas.h"
+#include "cpu/shape.h"
 #include "cpu/lanes.h"
 #include "dtype/dtype_traits.h"
 #include <assert.h>

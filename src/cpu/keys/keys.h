@@ -75,7 +75,7 @@ int64_t tl_bounds(int threads, const tally_view *keys, int descending,
 /* ---- fold_ranges.c ---- */
 
 /* Windows that are arbitrary ranges of a sequence: given as ranges, or by options that the windows
- * of dense slices (window.h) do not support: negative offsets, and a step. Each range is folded
+ * of dense slices (cpu/driver.h) do not support: negative offsets, and a step. Each range is folded
  * alone, from its own first element. */
 
 /* Computes the ranges of one sequence. count: see tl_call. */

@@ -153,7 +153,7 @@ static tally_status launch_speculatively(tl_gpu_device *d, const tl_call *c, seg
 }
 
 /* True if the speculative kernel has done its work. This is the condition of speculative_jobs
- * (gpu/kernel/short/speculate.cl). */
+ * (gpu/kernel/short/jobs.cl). */
 static int has_succeeded(const segments *s)
 {
     const int walks = s->speculative.by_warp && s->m.count[LONG_COUNT] &&

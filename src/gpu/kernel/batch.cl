@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What every shape starts from: a batch of sequences in memory, and states that the lanes of a warp
- * exchange. doc/order.md defines nodes, C(a, b), S(n) and class X. In the code a group is a thread
- * block, and local memory is what CUDA calls shared memory.
+ * What every shape starts from: a batch of sequences in memory. doc/order.md defines nodes,
+ * C(a, b), S(n) and class X. In the code a group is a thread block, and local memory is what CUDA
+ * calls shared memory.
  *
  * A sequence of n elements is cut into chunks of 1024 elements; the node of a chunk is on level 1.
  * 256 nodes of a level make one node of the next, so level l has n >> LEVEL_LOG(l) full nodes
@@ -94,128 +94,6 @@ fn i64 sequence_of(batch b, int level, i64 extra, i64 job)
 
     return low;
 }
-
-/* ---- states ---- */
-
-/* A state that may be ABSENT: then have is 0. */
-typedef struct {
-    state s;
-    int have;
-} maybe;
-
-fn state choose(int c, state a, state b)
-{
-    state r;
-#define CHOOSE(type, f) r.f = c ? a.f : b.f;
-    OP_FIELDS(CHOOSE)
-#undef CHOOSE
-    return r;
-}
-
-/* C(a, b), where a has na elements and b has nb. If the operator has a neutral state, ABSENT is
- * that state, and no choice is needed for each field. */
-fn maybe then(maybe a, state b, amount na, amount nb)
-{
-    maybe r;
-#if OP_NEUTRAL
-    r.s = COMBINE(a.s, b, na, nb);
-#else
-    r.s = choose(a.have, COMBINE(a.s, b, na, nb), b);
-#endif
-    r.have = 1;
-    return r;
-}
-
-/* States in the host's layout (packed): the fields one after the other, without padding. */
-#define SIZE_OF(type, f) +(int)sizeof(type)
-enum { PACKED = 0 OP_FIELDS(SIZE_OF) };
-#undef SIZE_OF
-far_fn void pack(GLOBAL u8 *to, state v)
-{
-#define PACK(type, f) \
-    { \
-        const u8 *from = (const u8 *)&v.f; \
-        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k]; \
-        to += sizeof(type); \
-    }
-    OP_FIELDS(PACK)
-#undef PACK
-}
-
-far_fn state unpack(GLOBAL const u8 *from)
-{
-    state v;
-#define UNPACK(type, f) \
-    { \
-        u8 *to = (u8 *)&v.f; \
-        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k]; \
-        from += sizeof(type); \
-    }
-    OP_FIELDS(UNPACK)
-#undef UNPACK
-    return v;
-}
-
-fn maybe nothing(par p)
-{
-    maybe r;
-#if OP_NEUTRAL
-    r.s = neutral(p);
-#else
-#define ZERO(type, f) r.s.f = 0;
-    OP_FIELDS(ZERO)
-#undef ZERO
-#endif
-    r.have = 0;
-    return r;
-}
-
-/* Combines this lane's node with its partner's (`got`), n elements each. right: this lane's node is
- * the right operand. */
-fn state meet(state mine, state got, int right, amount n)
-{
-/* Built-in operators with a neutral state also commute bit for bit (tested by test_promises);
- * operators of users declare that they commute. */
-#if OP_COMMUTES || (OP_NEUTRAL && !TL_USER)
-    return TWIN(mine, got, n);
-#else
-    return TWIN(choose(right, got, mine), choose(right, mine, got), n);
-#endif
-}
-
-#ifdef TL_SHUFFLES
-#define BOX LOCAL state *box = 0;
-
-fn state exchange(state v, int m, LOCAL state *box)
-{
-    state r;
-#define EXCHANGE(type, f) SHUFFLE(1, type, r.f, v.f, m);
-    OP_FIELDS(EXCHANGE)
-#undef EXCHANGE
-    return r;
-}
-
-fn state from_lane(state v, int lane, LOCAL state *box)
-{
-    state r;
-#define FROM(type, f) SHUFFLE(0, type, r.f, v.f, lane);
-    OP_FIELDS(FROM)
-#undef FROM
-    return r;
-}
-#else
-#define BOX LOCAL state *box = (LOCAL state *)box_;
-
-fn state from_lane(state v, int lane, LOCAL state *box)
-{
-    BARRIER();
-    box[lane_index()] = v;
-    BARRIER();
-    return box[lane];
-}
-
-fn state exchange(state v, int m, LOCAL state *box) { return from_lane(v, lane_index() ^ m, box); }
-#endif
 
 /* ---- elements ---- */
 

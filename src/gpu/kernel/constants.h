@@ -12,7 +12,7 @@ enum { LANES = 32, QUAD = 4 };
 enum { ELEMENTS_LOG = 10, STATES_LOG = 8, CHUNK = 1 << ELEMENTS_LOG };
 #define LEVEL_LOG(level) (ELEMENTS_LOG - STATES_LOG + STATES_LOG * (level))
 
-/* columns.cl: threads of a block, which share a chunk, or whole columns of up to COLUMNS_WHOLE
+/* level.cl: threads of a block, which share a chunk, or whole columns of up to COLUMNS_WHOLE
  * elements. pack_columns: below PACK_ROWS. */
 enum { PACK_ROWS = 16, COLUMN_THREADS = 4 * LANES, WHOLE_LOG = 8, WHOLE_THREADS = 1 << WHOLE_LOG };
 enum { COLUMNS_LOG = 15, COLUMNS_WHOLE = 1 << COLUMNS_LOG };
@@ -139,7 +139,7 @@ enum {
 /* measure (segments.cl): segments of a thread; segments of a block; levels of nodes that it counts.
  * A slot has MEASURED_WORDS words (u32) about the offsets, two words of i64 (the first and the last
  * offset), the number of blocks that are done, and a counter of jobs for the kernel that was
- * launched speculatively (warp_*.cl). There are two slots. */
+ * launched speculatively (short/jobs.cl). There are two slots. */
 enum {
     MEASURE_THREADS = 256,
     MEASURE_EACH = 8,
@@ -165,12 +165,12 @@ enum {
     MEASURED_SLOTS = 2
 };
 
-/* warp_reduce.cl, warp_scan.cl: a warp may take each sequence of less than BY_WARP_END elements.
+/* short/: a warp may take each sequence of less than BY_WARP_END elements.
  * It keeps the nodes of its chunks in its lanes. Segments: only if their mean is at least
  * BY_WARP_MEAN. */
 enum { BY_WARP_END = 8 * CHUNK + 1, BY_WARP_MEAN = CHUNK };
 
-/* Windows: threads of a block. A tile of window_rows has 2^TILE_ROWS_LOG rows. gpu/tuning.def has
+/* Windows: threads of a block. A tile of window_rows has 2^TILE_ROWS_LOG rows. gpu/operators.c has
  * the sizes that depend on the device and on the state. SMALL_QUADS_LOG: log2 of the items of a
  * tile with a quad for each thread. TABLE_LEVEL: what tables call level 0 of their elements
  * (window/quads.cl). */

@@ -75,3 +75,244 @@ KERNEL_OF(nodes)
     if (!SKIPS) WARP_BARRIER();
     if (!SKIPS || !first) higher_nodes(b, nodes, (int)level, first ? 0 : jobs, box);
 }
+
+#if HAS_COLUMNS
+/* ---- columns ----
+ *
+ * Level 1 for sequences that lie across (columns): neighbouring lanes take neighbouring columns, so
+ * that a warp reads whole cache lines. Of few columns, the lanes of a warp take several parts of
+ * the same chunk:
+ *
+ *   32 columns   lane = column                     3 columns   lane = 4 part + column, 8 parts
+ *                0 1 2 3 ... 31                                0 1 2 . | 0 1 2 . | 0 1 2 . | ...
+ *
+ * 2^log columns, the least power of two for all columns, share a warp; log is 1 to 5. */
+
+/* Folds `count` elements of a column. It leaves a node in `stack` for each set bit of count, the
+ * highest first. x: the first element, which has index `at`; step: the bytes between elements. */
+fn void fold_down(GLOBAL const u8 *x, i64 step, i64 at, int count, par p, state *stack)
+{
+    enum { STEP = sizeof(state) > 8 ? 8 : 16 }; /* elements in registers at a time */
+    int top = 0;
+    elem e[STEP];
+
+    for (int j = 0; j < count / STEP; j++, at += STEP) {
+        state v[STEP];
+        load_down(e, STEP, x, step, STEP);
+        UNROLL for (int k = 0; k < STEP; k++) v[k] = lift_e(e[k], at + k, p);
+        x += STEP * step;
+
+        /* Loops with a halving bound are not unrolled; v would then be in local memory, and 3 times
+         * as slow. */
+        UNROLL for (int k = 0; k < 4; k++)
+            UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k)
+                v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
+        for (int t = j, n = STEP; t & 1; t >>= 1, n *= 2) v[0] = TWIN(stack[--top], v[0], n);
+        stack[top++] = v[0];
+    }
+
+    const int rest = count % STEP;
+    if (!rest) return;
+
+    if (ADDRESS(x) % TL_SIZE == 0) {
+        UNROLL for (int k = 0; k < STEP - 1; k++)
+        {
+            if (k < rest) e[k] = *(GLOBAL const elem *)(x + k * step);
+        }
+    } else {
+        UNROLL for (int k = 0; k < STEP - 1; k++)
+        {
+            if (k < rest) e[k] = load_bytes(x + k * step);
+        }
+    }
+
+    UNROLL for (int k = 0; k < STEP - 1; k++)
+    {
+        if (k >= rest) continue;
+        state v = lift_e(e[k], at + k, p);
+        for (int i = 0; k >> i & 1; i++) v = TWIN(stack[--top], v, 1 << i);
+        stack[top++] = v;
+    }
+}
+
+fn state fold_column(GLOBAL const u8 *x, i64 step, i64 at, int size, par p)
+{
+    state stack[8];
+    fold_down(x, step, at, size, p, stack);
+    return stack[0];
+}
+
+/* Joins the nodes of the parts of a chunk, `size` elements each, and stores the chunk's node from
+ * the threads of part 0. column: true if the thread has a column. */
+fn void join_parts(LOCAL state *node, int log, int size, int column, GLOBAL state *to)
+{
+    const int t = thread_index(), part = t >> log, parts = COLUMN_THREADS >> log;
+    for (int by = 1; by < parts; by *= 2) {
+        if (column && part % (2 * by) == 0)
+            node[t] = TWIN(node[t], node[t + (by << log)], by * size);
+        BARRIER();
+    }
+
+    if (column && part == 0) *to = node[t];
+}
+
+/* A job is a chunk of 2^log columns; jobs go along all columns before the next chunk. The threads
+ * of a block share the chunk. */
+KERNEL_OF(columns)
+{
+    SHARED state node[COLUMN_THREADS];
+    BATCH_OF_PARAMETERS;
+    const int width = 1 << log, parts = COLUMN_THREADS >> log, size = CHUNK_e / parts;
+    const i64 groups = (b.seqs + width - 1) >> log, count = level_count(b.n, 1);
+    const int t = thread_index(), part = t >> log;
+
+    for (i64 job = group_index(); job < jobs; job += group_count()) {
+        const i64 c = job / groups, s = ((job - c * groups) << log) + (t & (width - 1));
+        const i64 at = c * CHUNK_e + part * size;
+        if (s < b.seqs)
+            node[t] = fold_column(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE,
+                                  b.stride * TL_SIZE, at, size, b.p);
+        BARRIER();
+        join_parts(node, (int)log, size, s < b.seqs, to + s * count + c);
+    }
+}
+
+#ifdef COPY_UNIT
+/* Rows of a table in local memory: `parts` parts of `units` > 1 units of 16 bytes, `pitch` bytes
+ * apart, so that the lanes of a warp read different banks. */
+typedef struct {
+    LOCAL u8 *at;
+    int parts, units, pitch;
+} staged_rows;
+
+/* Copies them from or (back) to contiguous memory, as thread t of `threads`. */
+fn void copy_rows(staged_rows r, GLOBAL u8 *x, int t, int threads, const int back)
+{
+    const u32 part_of = ~(u32)0 / (u32)r.units + 1; /* exact below 2^16 units in all */
+    for (int u = t; u < r.parts * r.units; u += threads) {
+        const int part = (int)((u64)u * part_of >> 32);
+        LOCAL u8 *const at = r.at + part * r.pitch + (u - part * r.units) * 16;
+        if (back)
+            *(GLOBAL bundle *)(x + u * 16) = *(LOCAL const bundle *)at;
+        else
+            COPY_UNIT(at, x + u * 16);
+    }
+    if (!back) COPY_WAIT();
+}
+
+/* The same for tables whose rows are shorter than what a warp reads at once: a block copies a
+ * chunk, which is contiguous, to local memory. A job is a chunk. The first element is aligned to 16
+ * bytes, and `pitch` is a multiple of 16. */
+KERNEL_OF(table_columns)
+{
+    SHARED state node[COLUMN_THREADS];
+    BATCH_OF_PARAMETERS;
+    const int parts = COLUMN_THREADS >> log, size = CHUNK_e / parts, line = (int)b.seqs * TL_SIZE;
+    const int t = thread_index(), part = t >> log, s = t & ((1 << log) - 1);
+    const staged_rows r = {LOCAL_MEMORY, parts, size * line / 16, (int)pitch};
+
+    for (i64 c = group_index(); c < jobs; c += group_count()) {
+        copy_rows(r, (GLOBAL u8 *)b.x + c * CHUNK_e * line, t, COLUMN_THREADS, 0);
+        BARRIER();
+        if (s < b.seqs)
+            node[t] = fold_column(r.at + part * r.pitch + s * TL_SIZE, line,
+                                  c * CHUNK_e + part * size, size, b.p);
+        BARRIER();
+        join_parts(node, (int)log, size, s < b.seqs, to + s * level_count(b.n, 1) + c);
+    }
+}
+
+/* The first `n` < PACK_ROWS elements of column c. node[i]: the last node of 2^i elements. */
+fn maybe fold_pack_column(const bundle *e, int c, int n, par p)
+{
+    enum { NODES = 4 };
+    state node[NODES];
+    maybe all = nothing(p);
+
+    UNROLL for (int k = 0; k < PACK_ROWS - 1; k++)
+    {
+        if (k >= n) continue;
+        state v = lift_e(pack_element(e[k], c), k, p);
+        UNROLL for (int i = 0; i < NODES; i++)
+        {
+            const int left = (k + 1) % (2 << i);
+            if (left == 0) v = TWIN(node[i], v, 1 << i);
+            if (left == 1 << i) node[i] = v;
+        }
+    }
+
+    UNROLL for (int i = NODES - 1; i >= 0; i--)
+    {
+        if (n >> i & 1) all = then(all, node[i], n >> (i + 1) << (i + 1), 1 << i);
+    }
+    return all;
+}
+
+/* Such columns, of rows aligned to 16 bytes. */
+KERNEL_OF(pack_columns)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    const int n = (int)b.n;
+
+    for (i64 job = group_index(); job < jobs; job += group_count()) {
+        const i64 s = (job * WHOLE_THREADS + thread_index()) * PACK;
+        bundle e[PACK_ROWS];
+        if (s >= b.seqs) continue;
+
+        UNROLL for (int k = 0; k < PACK_ROWS - 1; k++)
+        {
+            if (k < n) e[k] = *(GLOBAL const bundle *)(b.x + (s + k * b.stride) * TL_SIZE);
+        }
+        UNROLL for (int c = 0; c < (TL_SIZE < 4 ? 0 : PACK); c++)
+            store_reduced(out, b, s + c, fold_pack_column(e, c, n, b.p), n);
+    }
+}
+#endif
+
+/* Columns of up to COLUMNS_WHOLE elements in one launch. A job is 2^log columns. The threads of a
+ * block share their elements, `each` of a part; the thread of the last part, which may have fewer,
+ * computes S. */
+KERNEL_OF(whole_columns)
+{
+    SHARED state node[WHOLE_THREADS];
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    const int width = 1 << log, t = thread_index(), column = t & (width - 1), part = t >> log;
+    const int n = (int)b.n, size = (int)each, full = n / size, last = (n - 1) / size,
+              left = n - part * size, mine = left < size ? left : size;
+
+    for (i64 job = group_index(); job < jobs; job += group_count()) {
+        const i64 s = (job << log) + column, at = (i64)part * size;
+        state stack[COLUMNS_LOG + 1];
+
+        if (s < b.seqs && mine > 0) {
+            fold_down(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE, b.stride * TL_SIZE, at,
+                      mine, b.p, stack);
+            node[t] = stack[0];
+        }
+        BARRIER();
+
+        for (int by = 1; 2 * by <= full; by *= 2) {
+            if (s < b.seqs && part % (2 * by) == 0 && part + 2 * by <= full)
+                node[t] = TWIN(node[t], node[t + by * width], by * size);
+            BARRIER();
+        }
+
+        if (s < b.seqs && part == last) {
+            maybe v = nothing(b.p);
+            int done = 0, top = 0;
+
+            for (int k = COLUMNS_LOG; k >= 0; k--) {
+                const int count = 1 << k, whole = count >= size;
+                if (!(n >> k & 1)) continue;
+                v = then(v, whole ? node[done / size * width + column] : stack[top++], done, count);
+                done += count;
+            }
+
+            store_reduced(out, b, s, v, n);
+        }
+        BARRIER();
+    }
+}
+#endif

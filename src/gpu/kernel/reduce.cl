@@ -28,7 +28,7 @@ KERNEL_OF(finish)
 
 /* ---- one sequence in one launch (CUDA) ----
  *
- * Each block publishes the nodes of its tiles in the status table (status.cl). The last block
+ * Each block publishes the nodes of its tiles in the status table (state.cl). The last block
  * starts last; after its own tiles it polls for all nodes, folds 256 tiles to a node, and computes
  * the result. Other blocks never wait, so the result does not depend on which blocks are resident
  * together. (An atomic counter would add to the latency: a fence, the counter and the loads of the

@@ -80,3 +80,159 @@ KERNEL_OF(scan)
             scan_row(c, e[r], r, rows, stack, box);
     }
 }
+
+#if HAS_COLUMNS
+/* ---- columns ----
+ *
+ * Sequences that lie across. The lanes of a warp are placed as in level.cl. A lane starts with S at
+ * the first element of its part and goes down, 8 elements at a time:
+ *
+ *   node[l]    the last node of 2^l groups of 8 that waits for its right neighbour
+ *   start[l]   S at the last multiple of 2^l groups; so S after j groups is C(start[l + 1], node
+ *              of 2^l groups), where j is an odd multiple of 2^l
+ *
+ * If a warp has several parts of a chunk, each lane first folds its part; lanes exchange these
+ * nodes for S at the first element of each part. The next 8 elements are loaded before the results
+ * of these are computed. */
+enum { DOWN = 8, DOWN_LEVELS = ELEMENTS_LOG - 3 + 1 };
+
+/* The results of a column. */
+typedef struct {
+    GLOBAL u8 *to;       /* the next one */
+    i64 step, exclusive; /* step: bytes to the one below it */
+    par p;
+} column_results;
+
+/* Stores the results of `count` elements, the first of which has index i. w[k]: S after k of
+ * them. */
+fn void store_down(column_results r, int count, const maybe *w, i64 i)
+{
+    const i64 n = i + !r.exclusive;
+    const par p = r.p;
+    const int aligned = ADDRESS(r.to) % sizeof(result) == 0;
+
+    UNROLL for (int k = 0; k < DOWN; k++)
+    {
+        GLOBAL u8 *at = r.to + k * r.step;
+        maybe v; /* no pointer into w, so that w stays in registers */
+        v.s = choose(r.exclusive != 0, w[k].s, w[k + 1].s),
+        v.have = r.exclusive ? w[k].have : w[k + 1].have;
+        if (k >= count) continue;
+#if OP_LANES == 1
+
+        if (aligned) {
+            *(GLOBAL result *)at = v.have ? lower(v.s, (real)(p.origin + n + k), 0, p) : empty(p);
+            continue;
+        }
+#endif
+        store_maybe(at, v, n + k, 0, p);
+    }
+}
+
+/* A lane's part of a column. */
+typedef struct {
+    GLOBAL const u8 *x; /* its first element, which has index `at` in the column */
+    i64 step;           /* bytes from an element to the one below it */
+    i64 at;
+    int count, size;    /* its elements; those of a full part */
+    maybe start, after; /* S before it; S after it, if it is full */
+} column_part;
+
+/* Stores the results of a part. */
+fn void scan_part(column_part c, column_results to)
+{
+    const par p = to.p;
+    maybe v = c.start, start[DOWN_LEVELS + 1];
+    state node[DOWN_LEVELS];
+    elem e[DOWN], next[DOWN];
+
+    for (int l = 0; l <= DOWN_LEVELS; l++) start[l] = v;
+    if (c.count > 0) load_down(next, DOWN, c.x, c.step, c.count);
+    for (int i = 0, j = 1; i < c.count; i += DOWN, j++) {
+        maybe w[DOWN + 1];
+        state mine;
+        int l = 0;
+        UNROLL for (int k = 0; k < DOWN; k++) e[k] = next[k];
+        c.x += DOWN * c.step;
+        if (i + DOWN < c.count) load_down(next, DOWN, c.x, c.step, c.count - i - DOWN);
+        w[0] = v;
+        scan_eight(w, &mine, e, c.at + i, p);
+        for (; !(j >> l & 1); l++) mine = TWIN(node[l], mine, DOWN << l);
+        node[l] = mine;
+        v = then(start[l + 1], mine, p.origin + c.at + (i64)(j & (j - 1)) * DOWN, DOWN << l);
+        for (int k = 0; k <= l; k++) start[k] = v;
+
+        /* A full part may end nodes that began before it. */
+        if (i + DOWN == c.size) v = c.after;
+        w[DOWN] = v;
+        store_down(to, c.count - i, w, c.at + i);
+        to.to += DOWN * to.step;
+    }
+}
+
+/* Returns the node of all parts of a column, which are 2^log lanes apart. node: the lane's, of
+ * `size` elements. left[k]: what its partner at bit k had at step k, for start_parts. */
+fn state fold_parts(state *left, state node, int size, int log, LOCAL state *box)
+{
+    for (int k = 0; k < 5 - log; k++) {
+        left[k] = exchange(node, 1 << (log + k), box);
+        node = meet(node, left[k], lane_index() >> (log + k) & 1, (amount)size * (1 << k));
+    }
+    return node;
+}
+
+/* The prefixes S before and after the lane's part. before: S before the parts, of `done` elements.
+ * After the last part, c->after is not S. */
+fn void start_parts(column_part *c, maybe before, amount done, const state *left, int log,
+                    LOCAL state *box)
+{
+    const int lane = lane_index(), part = lane >> log;
+
+    for (int k = 4 - log; k >= 0; k--) {
+        const maybe with = then(before, left[k], done + (amount)c->size * (part & -(2 << k)),
+                                (amount)c->size * (1 << k));
+        const int right = part >> k & 1;
+        before.s = choose(right, with.s, before.s);
+        before.have = right ? 1 : before.have;
+    }
+
+    c->start = before;
+    c->after.s = from_lane(before.s, (lane + (1 << log)) & (LANES - 1), box);
+    c->after.have = 1;
+}
+
+KERNEL_OF(scan_columns)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    SEEDING_OF_PARAMETERS;
+    BOX const int width = 1 << log, parts = LANES >> log, lane = lane_index(), part = lane >> log;
+    const i64 groups = (b.seqs + width - 1) >> log;
+    column_part c;
+    column_results to;
+    to.step = out.stride * (i64)(OP_LANES * sizeof(result)), to.exclusive = exclusive, to.p = b.p;
+    c.step = b.stride * TL_SIZE;
+    c.size = CHUNK_e / parts;
+
+    for (i64 job = warp_index(); job < jobs; job += warp_count()) {
+        const i64 chunk = job / groups, first = (job - chunk * groups) << log,
+                  column = first + (lane & (width - 1)), s = column < b.seqs ? column : first;
+        const i64 begin = chunk * CHUNK_e, left = b.n - begin - part * c.size;
+        GLOBAL const state *here = prefix + s * (level_count(b.n, 1) + 1) + chunk;
+        maybe before = initial(seeds, s, b.p);
+        state node = before.s, left_of[5];
+        c.at = begin + part * c.size;
+        c.count = left > c.size ? c.size : left > 0 ? (int)left : 0;
+        c.x = b.x + (start_of(b, s) + c.at * b.stride) * TL_SIZE;
+        to.to = place(out, b, s, c.at);
+        if (chunk) before.s = here[0], before.have = 1;
+        if (parts > 1 && c.count == c.size) node = fold_column(c.x, c.step, c.at, c.size, b.p);
+        fold_parts(left_of, node, c.size, (int)log, box);
+        start_parts(&c, before, b.p.origin + begin, left_of, (int)log, box);
+
+        /* Columns without a full chunk may have no prefix. */
+        if (part == parts - 1 && c.count == c.size) c.after.s = here[1];
+        if (column < b.seqs) scan_part(c, to);
+    }
+}
+#endif

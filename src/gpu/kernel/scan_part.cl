@@ -8,7 +8,7 @@
  *   part_scan             stores the results
  *
  * Lines (SCAN_LINES): each lane has contiguous lines of 16 bytes. In class X it scans one element
- * after the other, else groups of 8, as scan_columns.cl does down a column; lanes exchange one node
+ * after the other, else groups of 8, as scan.cl does down a column; lanes exchange one node
  * each. Elements and results go through local memory a row of 32 lines at a time.
  * Line u is stored at place u ^ (u / 8 & 7), so that neither rows nor the lines of a lane have bank
  * conflicts. Rows: lanes have quads of rows of 128 elements (scan_row.cl). */

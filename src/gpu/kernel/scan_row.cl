@@ -59,7 +59,7 @@ typedef struct {
 } chunk_scan;
 
 /* Stores the results of a lane's quad that have indices below n. row: index of the warp's first
- * result. known: no state of this warp is ABSENT. */
+ * result. known: every state of this warp is there. */
 fn void store_quad(chunk_scan c, i64 row, const maybe *v, int known)
 {
     const i64 i = row + lane_index() * QUAD;

@@ -23,7 +23,7 @@
  * number is the block's, because blocks start in order. Each launch takes a known number of
  * tickets. Whoever takes the last one knows that all blocks have begun, and ends the epoch.
  *
- * The size of a tile is a constant of the program (gpu/tuning.def). */
+ * The size of a tile is a constant of the program (gpu/operators.c). */
 enum { TILE_LOG = SINGLE_LOG };
 
 /* ---- the status table ---- */
@@ -114,7 +114,7 @@ typedef struct {
     /* the node of the largest group that a tile ends, or the tile's own */
     state posted[PAIR];
     state before[PAIR], after[PAIR]; /* S before a tile; S after it, if it is full */
-    int have[PAIR];                  /* 0: `before` is ABSENT */
+    int have[PAIR];                  /* 0: `before` is none */
     u64 epoch;
 } rings;
 

@@ -152,8 +152,7 @@ const tl_gpu_found *tl_opencl_find(int index, int *count);
 /* Returns a numeric property of a device, or 0 if it has none. */
 uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
 
-/* ---- program.c: tl_gpu_calls.build, unload and launch ---- */
-
+/* tl_gpu_calls.build, unload and launch. */
 tally_status tl_cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
                          tl_program **program);
 void tl_cl_unload(tl_gpu *gpu, tl_program *program);

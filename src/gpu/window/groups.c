@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Windows on a GPU that do not fit in a tile of local memory. Windows of their whole length are
  * computed in groups of levels, each of which reads and writes memory once
- * (gpu/kernel/window/rows.cl). Other windows read and write memory once per level (fold.cl). All
+ * (gpu/kernel/window/rows.cl). Other windows read and write memory once per level (columns.cl). All
  * sequences of a batch go together, as one sequence with borders (place.cl), or as columns. Y_k[i]
  * is the node of the 2^k elements from element i on: Y at level k. */
 #include "window.h"

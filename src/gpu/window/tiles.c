@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Schedules: how a tile of windows makes its levels in local memory (gpu/kernel/window/tile.cl),
- * which windows it takes, and the windows that fit in a tile. gpu/tuning.def has the sizes. */
+ * which windows it takes, and the windows that fit in a tile. gpu/operators.c has the sizes. */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 #include <assert.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Windows on a GPU: what the files of this folder share. The kernels are in gpu/kernel/window/.
  *
- *   window.c    chooses the file for a call
+ *   window.c    chooses the kernels for a call; windows of columns
  *   tiles.c     launches of tiles, and schedules: how a tile makes its levels
  *   groups.c    windows that do not fit in a tile
- *   exact.c     windows of class X, of one sequence
- *   columns.c   windows of columns */
+ *   exact.c     windows of class X, of one sequence */
 #pragma once
 
 #include "gpu/work.h"
@@ -116,12 +115,6 @@ tally_status tl_window_tiles(const tl_window_call *c);
  * whole length or empty. */
 int tl_exact_takes(const tl_window_call *c);
 tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1);
-
-/* ---- columns.c ---- */
-
-/* Windows of columns. *done is 0 if they are not whole and a lane's part of them does not fit in
- * local memory. */
-tally_status tl_window_columns(const tl_window_call *c, int *done);
 
 /* ---- groups.c ---- */
 

@@ -22,44 +22,6 @@
  * window). gpu/program.c sets SEGMENTS: 1 for segments, in a program of their own; 0 for rows.
  * Lanes exchange data only through local memory, so this text runs on every device. */
 
-enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
-
-/* A warp's local memory and its share of the batch. */
-typedef struct {
-    LOCAL state *node, *upper; /* nodes of groups of elements, and of groups of nodes */
-    LOCAL elem *x;
-    LOCAL i64 *offsets;          /* offsets of the next job's segments */
-    LOCAL u32 *begins;           /* begins of this job's segments */
-    LOCAL u32 *marks;            /* bit g: group g of the window is the first one of a segment */
-    LOCAL u8 *marked;            /* and the segment's number in the window */
-
-    /* elements between these may be read 16 bytes at a time; NULL: none */
-    GLOBAL const u8 *low, *high;
-    i64 jobs, each;
-    i64 self, all_warps; /* number of this warp in the launch; warps of the launch */
-    int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
-    int by_lanes;        /* jobs that fit may be done by lane.cl */
-} segmented;
-
-/* Sequences first to first + count - 1 of the batch, which a warp takes at a time (not a window of
- * the verb). count 0: there are no more. */
-typedef struct {
-    i64 job, first, base;         /* base: offset of its first element, in elements */
-    int at, count, all;           /* at: index of `first` in the job; all: sequences of the job */
-    /* elements: staged in local memory; off: where they begin there */
-    int elements, off;
-    int by_lanes;                 /* true: lane.cl does the job */
-    LOCAL u32 *begin;             /* begin of the first sequence */
-} window;
-
-/* The begin of a segment, relative to its job: the elements before it in the low bits, the groups
- * before it in the high bits. A segment that another launch computes counts as LONG_PLACES
- * elements, so that it is always a window of its own. */
-enum { PLACE_BITS = 18, LONG_PLACES = SEGMENTED_ELEMENTS + 1 };
-typedef char the_places_of_a_job_fit[SEGMENTED_SEQUENCES * LONG_PLACES < 1 << PLACE_BITS ? 1 : -1];
-fn int begin_place(u32 begin) { return (int)(begin & ((1u << PLACE_BITS) - 1)); }
-fn int begin_groups(u32 begin) { return (int)(begin >> PLACE_BITS); }
-
 /* A sequence of the window: its length, its place in local memory, the window's groups before
  * it. */
 typedef struct {
@@ -222,275 +184,89 @@ fn maybe segmented_fold(const segmented *f, const window *w, par p, sequence s)
     return v;
 }
 
-/* ---- the next job and window ---- */
-
-/* Starts to copy the elements of a window to local memory. */
-fn void stage_elements(const segmented *f, window *w, batch b)
-{
-    const int lane = lane_index();
-    LOCAL elem *x = f->x;
-
-    w->off = 0;
-#if TL_IN_PLACE
-
-    if (SKIPS && (b.row_stride == f->n || w->count == 1)) { /* PoCL 5.0 aborts over both branches */
-        stage_beside(x, b, w->first * b.row_stride, w->elements);
-    } else {
-        for (int e = lane; e < w->elements; e += LANES) {
-            const int j = (int)((u32)e / (u32)f->n);
-            x[e] = element_at(b, (w->first + j) * b.row_stride + e - j * f->n);
-        }
-    }
-#else
-#ifdef COPY_UNIT
-
-    if (f->low) {
-        GLOBAL const u8 *from = b.x + w->base * TL_SIZE;
-        w->off = (int)(ADDRESS(from) / TL_SIZE) & (UNIT - 1);
-        from -= w->off * TL_SIZE;
-        const int units = (w->off + w->elements + UNIT - 1) / UNIT;
-        if (from >= f->low && from + units * 16 <= f->high) {
-            x += lane * UNIT, from += lane * 16;
-            for (int u = lane; u < units; u += LANES, x += LANES * UNIT, from += LANES * 16)
-                COPY_UNIT(x, from);
-        } else { /* the batch begins or ends in this range */
-            for (int e = lane; e < units * UNIT; e += LANES) {
-                GLOBAL const u8 *at = from + e * TL_SIZE;
-                if (at >= f->low && at + TL_SIZE <= f->high) x[e] = *(GLOBAL const elem *)at;
-            }
-        }
-
-        return;
-    }
-#endif
-    const i64 first = SEGMENTS ? w->base * b.stride : w->first * b.row_stride; /* segments: a row */
-
-    for (int e = lane; e < w->elements; e += LANES) {
-        const int j = SEGMENTS ? 0 : (int)((u32)e / (u32)f->n), i = e - j * f->n;
-        x[e] = load_element(b.x + (first + j * b.row_stride + i * b.stride) * TL_SIZE);
-    }
-#endif
-}
-
-/* Sequences of a job; 0 if there is no such job. */
-fn int all_of(const segmented *f, batch b, i64 job)
-{
-    const i64 left = b.seqs - job * f->each;
-    return job >= f->jobs ? 0 : left < f->each ? (int)left : (int)f->each;
-}
-
-/* Starts to copy the offsets of a job to local memory. */
-fn void stage_offsets(const segmented *f, batch b, i64 job)
-{
-    const int all = all_of(f, b, job);
-    const i64 from = job * f->each;
-    for (int j = lane_index(); j <= all && all; j += LANES)
-        COPY_WORD(f->offsets + j, b.offsets + from + j);
-}
-
-/* Computes the begins of a job's segments from their offsets. */
-fn void find_begins(const segmented *f, const window *w)
-{
-    enum { EACH = SEGMENTED_SEQUENCES / LANES };
-    const int lane = lane_index();
-    u32 mine[EACH], sum = 0;
-    UNROLL for (int k = 0; k < EACH; k++)
-    {
-        const int j = lane * EACH + k;
-        const i64 n = f->offsets[j < w->all ? j + 1 : 0] - f->offsets[j < w->all ? j : 0];
-        mine[k] = sum;
-        sum += n < CHUNK ? ((u32)n >> GROUP_LOG) << PLACE_BITS | (u32)n : LONG_PLACES;
-    }
-
-    u32 to = sum; /* inclusive prefix sum over the lanes */
-#ifdef TL_SHUFFLES
-
-    UNROLL for (int m = 1; m < LANES; m <<= 1)
-    {
-        u32 got;
-        SHUFFLE(0, u32, got, to, lane - m < 0 ? lane : lane - m);
-        to += lane >= m ? got : 0;
-    }
-#else
-
-    UNROLL for (int m = 1; m < LANES; m <<= 1)
-    {
-        WARP_BARRIER();
-        w->begin[lane] = to;
-        WARP_BARRIER();
-        to += lane >= m ? w->begin[lane >= m ? lane - m : 0] : 0;
-    }
-
-    WARP_BARRIER();
-#endif
-    UNROLL for (int k = 0; k < EACH; k++) w->begin[lane * EACH + k] = to - sum + mine[k];
-    if (lane == LANES - 1) w->begin[SEGMENTED_SEQUENCES] = to;
-    WARP_BARRIER();
-}
-
-/* True if all segments of the job are shorter than LANE_END, and the segments of each pass fit in
- * local memory (lane.cl). Then begins are the elements before a segment in the job. */
-enum { LANE_END = 64 };
-#ifdef TL_SHUFFLES
-#define LANE_FOLDS 1
-#else
-#define LANE_FOLDS 0
-#endif
-
-fn int find_lane_jobs(const segmented *f, const window *w)
-{
-    int fits = 0;
+/* ---- a segment in each lane ----
+ *
+ * Segments of less than LANE_END elements: each lane takes one and folds it, 8 elements at a time.
+ * A job's segments are done in passes of 32; as many passes as fit in local memory are copied
+ * together. No segment search is needed, which is most of the work of segmented.cl: at a mean of 20
+ * elements this file takes about a third of its instructions. One longer segment would make all
+ * other lanes wait, so segmented.cl does jobs with longer segments. */
 #if LANE_FOLDS
-    enum { PASSES = SEGMENTED_SEQUENCES / LANES };
-    const int lane = lane_index(), all = w->all;
-    u32 begin[PASSES];
-    fits = 1;
 
-    UNROLL for (int k = 0; k < PASSES; k++)
-    {
-        const int j = k * LANES + lane, end = (k + 1) * LANES < all ? (k + 1) * LANES : all;
-        const i64 at = f->offsets[j < all ? j : all];
-        begin[k] = (u32)(at - f->offsets[0]);
-        fits = fits && f->offsets[j < all ? j + 1 : all] - at < LANE_END;
-        fits = fits &&
-               (k * LANES >= all || f->offsets[end] - f->offsets[k * LANES] <= SEGMENTED_ELEMENTS);
-    }
+/* The passes of a job whose elements are in local memory at the same time. */
+typedef struct {
+    int end;    /* the pass after the last of them */
+    int before; /* elements of the job before them */
+    window w;   /* their elements */
+} passes;
 
-    UNROLL for (int m = 1; m < LANES; m <<= 1)
-    {
-        int other;
-        SHUFFLE(1, int, other, fits, m);
-        fits &= other;
-    }
-
-    if (fits) {
-        UNROLL for (int k = 0; k < PASSES; k++) w->begin[k * LANES + lane] = begin[k];
-        if (lane == 0) w->begin[SEGMENTED_SEQUENCES] = (u32)(f->offsets[all] - f->offsets[0]);
-        WARP_BARRIER();
-    }
-#endif
-    return fits;
-}
-
-/* Finds how many of the next w->count segments of a job fit in local memory, and marks their first
- * groups. A segment that another launch computes counts as one that fits, if it is the first. */
-fn void find_end(const segmented *f, window *w)
+/* Copies the elements of the next passes, after the first `done`, to local memory. */
+fn passes next_passes(const segmented *f, const window *w, int done, batch b)
 {
-    enum { WORDS = SEGMENTED_NODES / 32 }; /* after them: the number of segments that fit */
-    const int lane = lane_index(), most = w->count;
-    const u32 first = w->begin[0];
-    const int end = begin_place(first) + SEGMENTED_ELEMENTS;
-    if (lane <= WORDS) f->marks[lane] = 0;
-    WARP_BARRIER();
+    passes k;
+    k.end = done + 1;
+    k.before = (int)w->begin[done * LANES];
+    while (k.end * LANES < w->all &&
+           (int)w->begin[(k.end + 1) * LANES] - k.before <= SEGMENTED_ELEMENTS)
+        k.end++;
+    k.w = *w;
+    k.w.base += k.before;
 
-    for (int j = lane; j < most && begin_place(w->begin[j + 1]) <= end; j += LANES) {
-        const int g = begin_groups(w->begin[j]) - begin_groups(first);
-        if (g < begin_groups(w->begin[j + 1]) - begin_groups(first)) {
-            OR_LOCAL(&f->marks[g >> 5], 1u << (g & 31));
-            f->marked[g] = (u8)j;
-        }
-        if (j + 1 == most || begin_place(w->begin[j + 2]) > end) f->marks[WORDS] = (u32)(j + 1);
-    }
-
-    WARP_BARRIER();
-    const int fit = (int)f->marks[WORDS];
-    w->count = fit || !most ? fit : 1;
-    w->elements = begin_place(w->begin[fit]) - begin_place(first);
-}
-
-/* Returns the window after w, of the same job or of the warp's next job. A segment that another
- * launch computes is a window with count 1 and elements 0. Its begin does not tell its length, so
- * the base of the window after it is read from the offsets (`was_long`). */
-fn window window_after(const segmented *f, window w, batch b)
-{
-    const int was_long = SEGMENTS && w.count && !w.elements, entered = w.at + w.count >= w.all;
-    if (entered) {
-        w.job += f->all_warps;
-        w.at = 0, w.first = w.job * f->each, w.base = w.first * f->n;
-        w.all = all_of(f, b, w.job);
-    } else {
-        w.at += w.count, w.first += w.count, w.base += w.elements;
-    }
-
-    if (SEGMENTS) {
-#if SKIPS
-        if (entered && w.all) {
-            w.begin = f->begins;
-            w.base = f->offsets[0];
-            w.by_lanes = f->by_lanes && find_lane_jobs(f, &w);
-            if (!w.by_lanes) find_begins(f, &w);
-            stage_offsets(f, b, w.job + f->all_warps);
-        } else {
-            w.begin += w.count;
-            if (was_long && !entered) w.base = b.offsets[w.first];
-        }
-#else /* no barrier in a branch: PoCL 5.0 aborts over most of them */
-        stage_offsets(f, b, w.job);
-        WARP_BARRIER();
-        w.begin = f->begins;
-        find_begins(f, &w);
-        w.begin += w.at;
-        w.base = f->offsets[w.all ? w.at : 0];
-#endif
-    }
-
-    w.count = w.all - w.at, w.elements = w.count * f->n;
-    if (SEGMENTS && !w.by_lanes) find_end(f, &w);
-
-    return w;
-}
-
-/* Finds the range that may be read 16 bytes at a time. */
-fn void find_range(segmented *f, batch b)
-{
-    f->low = f->high = 0;
-#if defined(COPY_UNIT) && !TL_IN_PLACE
-    const i64 first = SEGMENTS ? b.offsets[0] : 0,
-              end = SEGMENTS ? b.offsets[b.seqs] : b.seqs * b.n;
-    if (b.stride == 1 && (SEGMENTS || b.row_stride == b.n || b.seqs == 1) &&
-        ADDRESS(b.x) % TL_SIZE == 0)
-        f->low = b.x + first * TL_SIZE, f->high = b.x + end * TL_SIZE;
-#endif
-}
-
-/* A warp's local memory, and its first window. */
-fn segmented segmented_of(batch b, i64 each, i64 jobs, int warps, LOCAL u8 *memory,
-                          const int by_lanes)
-{
-    segmented f;
-    f.self = group_index() * warps + thread_index() / LANES;
-    f.all_warps = group_count() * warps;
-    f.x = (LOCAL elem *)memory;
-    f.node = (LOCAL state *)(memory + SEGMENTED_NODES_AT(TL_SIZE));
-    f.upper = f.node + SEGMENTED_NODES;
-    f.offsets = (LOCAL i64 *)(memory + SEGMENTED_OFFSETS_AT(TL_SIZE, sizeof(state)));
-    f.begins = (LOCAL u32 *)(memory + SEGMENTED_BEGIN_AT(TL_SIZE, sizeof(state)));
-    f.marks = (LOCAL u32 *)(memory + SEGMENTED_MARKS_AT(TL_SIZE, sizeof(state)));
-    f.marked = (LOCAL u8 *)f.marks + SEGMENTED_NODES / 8 + 16;
-    f.jobs = jobs, f.each = each;
-    f.by_lanes = SEGMENTS && by_lanes;
-    f.n = SEGMENTS ? 0 : (int)b.n;
-    f.groups = f.n >> GROUP_LOG;
-    f.part = f.groups ? ((1 << 20) + f.groups - 1) / f.groups : 0;
-    find_range(&f, b);
-
-    return f;
-}
-
-fn window first_window(const segmented *f, batch b)
-{
-    window w;
-    w.job = f->self - f->all_warps, w.first = w.base = 0;
-    w.at = w.count = w.all = w.elements = w.off = w.by_lanes = 0;
-    w.begin = f->begins;
-    if (SEGMENTS) stage_offsets(f, b, f->self);
+    /* there are no segments after the job's last one */
+    k.w.elements = (int)w->begin[k.end * LANES] - k.before;
+    stage_elements(f, &k.w, b);
     COPY_WAIT();
     WARP_BARRIER();
-    return window_after(f, w, b);
+
+    return k;
 }
 
-#define SEGMENTED_PARAMETERS PARAMETERS_OF(SEGMENTED)
-/* Blocks of a multiprocessor, which bounds the registers. */
-#define SEGMENTED_BLOCKS      (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
-/* A result that differs from its state, such as a mean, needs more registers. */
-#define SEGMENTED_SCAN_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : OP_SEED ? 4 : 3)
+/* Loads eight neighbouring elements from place p. The distances between lanes are arbitrary, so
+ * loads of 16 bytes would have as many bank conflicts as loads of single elements, and would need
+ * selects. */
+fn void lane_load(elem *e, LOCAL const elem *x, int p)
+{
+    UNROLL for (int k = 0; k < GROUP; k++) e[k] = x[p + k];
+}
+
+/* A lane keeps one node for each power of two of its groups. */
+typedef char lanes_have_three_levels[LANE_END == 8 * GROUP ? 1 : -1];
+enum { LANE_GROUPS = LANE_END / GROUP - 1, LANE_NODES = 3 };
+
+/* Returns S(n) of n < LANE_END elements from place `at`. */
+fn maybe lane_fold(LOCAL const elem *x, int at, int n, par p)
+{
+    const int groups = n >> GROUP_LOG, left = n & (GROUP - 1);
+    state node[LANE_NODES];
+    maybe v = nothing(p);
+
+    UNROLL for (int l = 0; l < LANE_NODES; l++) node[l] = v.s;
+    UNROLL for (int k = 0; k < LANE_GROUPS; k++)
+    {
+        if (k < groups) {
+            elem e[GROUP];
+            int l = 0;
+            lane_load(e, x, at + k * GROUP);
+#define ITEM(i) lift_e(e[i], k * GROUP + (i), p)
+            state mine = NODE_8(ITEM, 0, 1);
+#undef ITEM
+            UNROLL for (; l < LANE_NODES && (k >> l & 1); l++)
+                mine = TWIN(node[l], mine, GROUP << l);
+            node[l] = mine;
+        }
+    }
+
+    UNROLL for (int l = LANE_NODES - 1; l >= 0; l--)
+    {
+        if (groups >> l & 1)
+            v = then(v, node[l], p.origin + (groups >> (l + 1) << (l + 1)) * GROUP, GROUP << l);
+    }
+
+    const int first = groups << GROUP_LOG, place = at + first;
+#define ITEM(k) lift_e(x[place + (k)], first + (k), p)
+    if (left) APPEND(v, p.origin + first, ITEM, left, 1)
+#undef ITEM
+
+    return v;
+}
+#endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Far tiles of windows of class X (exact.cl has the picture): the nodes between the two ends of a
- * window come from the tiles that other blocks have published (status.cl). */
+ * window come from the tiles that other blocks have published (state.cl). */
 #if OP_EXACT
 enum { FAR_TILE = WINDOW_THREADS * RUN, FAR_WARPS = WINDOW_THREADS / LANES };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The loop of a block over its tiles: load -> levels -> store. A schedule is a way to make and fold
- * the levels of a tile. gpu/tuning.def and gpu/window/ say which schedule takes a call, and
+ * the levels of a tile. gpu/operators.c and gpu/window/ say which schedule takes a call, and
  * gpu/program.c puts its text into the program and defines TL_SCHEDULE as its name:
  *
  *   quads    quads.cl     levels in quads of neighbouring items; windows of their whole length
