@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * The operator dialect on CPUs; doc/dialect.md explains the words. instance.h includes this file
- * twice for each instance: with TL_VECTOR 0 every word is a plain C type, with TL_VECTOR 1 a vector
- * of TL_V lanes.
+ * before an operator's text, to define the words, and after it, to undefine them, so that kernels
+ * can use the scalar and the vector names. With TL_VECTOR 0 every word is a plain C type, with
+ * TL_VECTOR 1 a vector of TL_V lanes.
  *
  * Reads: TL_ELEM_T TL_KIND_x TL_SIZE TL_REAL_T TL_REAL_FLOAT TL_OUT_T TL_V TL_N(name) and TL_FORMAT
  * (16: f16, 17: bf16; then elem has the bits of a half).
  * There is no include guard: the words are redefined for every instance. */
+#ifndef TL_WORDS
+#define TL_WORDS
 #undef sel
 #undef pick
 #undef mean_of
@@ -239,3 +242,62 @@ TL_INLINE real TL_N(quotient)(real x, real n, int is_mean, par p)
 #define wide_to_real(x)   TL_TO(x, TL_REAL_T)
 #define idx_to_real(x)    TL_TO(x, TL_REAL_T)
 #define insufficient(p)   idx_num((p).insufficient)
+
+#else /* after the text */
+#undef TL_WORDS
+#undef NEGATIVE_ZERO
+#undef NOT_A_NUMBER
+#undef NO_INDEX
+#undef TL_HALF_INF
+#undef canon
+#undef combine
+#undef elem
+#undef elem_missing
+#undef empty
+#undef empty_1
+#undef flip
+#undef fn
+#undef from_ord
+#undef half_bits_to_float
+#undef idx
+#undef idx_if
+#undef idx_num
+#undef idx_to_real
+#undef is_nan
+#undef is_nonzero
+#undef is_number
+#undef is_present
+#undef lift
+#undef lower
+#undef lower_1
+#undef mask
+#undef present
+#undef neutral
+#undef num
+#undef ord
+#undef ord_bottom
+#undef ord_if
+#undef ord_num
+#undef ord_top
+#undef par
+#undef real
+#undef result
+#undef result_to_real
+#undef root
+#undef seed
+#undef sel_idx
+#undef signed_to_real
+#undef state
+#undef to_ord
+#undef to_real
+#undef to_result
+#undef to_wide
+#undef twin
+#undef uncombine
+#undef variance
+#undef wide
+#undef wide_if
+#undef wide_num
+#undef wide_sign
+#undef wide_to_real
+#endif

@@ -71,7 +71,7 @@ static char *read_file(const char *folder, const char *name, size_t *bytes)
 }
 
 /* The files, in the order of their creation. */
-static const char *const folders[] = {"operator", "law", "dtype", "cpu", "cpu/kernel", "cpu/user"};
+static const char *const folders[] = {"operator", "law", "dtype", "cpu", "cpu/kernel"};
 static const char *const products[] = {"user_text.h", "user.so", "log"};
 
 static tally_status no_folder(tally *ctx, const tl_user *u, const char *folder)
@@ -181,7 +181,7 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
     snprintf(defines[1], sizeof defines[1], "-DTL_USER_ACC=%s", accumulator(op));
     snprintf(defines[2], sizeof defines[2], "-DTL_OUT_%s=1", tl_out_names[u->facts.out]);
     for (int i = 0; i < 3; i++) argument[count++] = defines[i];
-    path_of(source, folder, "cpu/user/operator_user.c");
+    path_of(source, folder, "cpu/instances.c");
     path_of(product, folder, "user.so");
     path_of(log, folder, "log");
     const char *last[] = {u->facts.acc == TL_ACC_WIDE ? "-DTL_RULE_WIDE=1" : "-DTL_RULE_WIDE=0",
