@@ -39,7 +39,7 @@ endif()
 # The compiler of archives: the operators' tables and texts, no kernels of processors.
 if(cuda_here)
   add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/context/operators.c
-    src/context/context.c src/context/threads.c
+    src/context/context.c src/context/threads.c src/context/processors.c
     src/dtype/dtype.c src/dtype/number.c src/exact/exact.c src/exact/ratio.c
     src/gpu/program.c src/gpu/text.c src/gpu/operators.c
     src/gpu/cuda/nvrtc.c $<TARGET_OBJECTS:tally_texts>

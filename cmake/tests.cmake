@@ -277,7 +277,8 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
     get_filename_component(name ${source} NAME_WE)
     if(name STREQUAL fuzz_ladder)
       # without anything of the library
-      add_executable(${name} ${source} ${model} ladder/toml.c src/context/threads.c)
+      add_executable(${name} ${source} ${model} ladder/toml.c src/context/threads.c
+        src/context/processors.c)
       target_compile_definitions(${name} PRIVATE MODEL_WORK_LEAST=20000)
       target_include_directories(${name} PRIVATE ladder)
     else()

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Many sequences at once, one per lane (kernel/lanes_kernel.h), for every verb:
  *
- *   columns                   read in place, in strips of neighbouring columns (lanes_columns.c)
+ *   columns                   read in place, in strips of neighbouring columns (lanes_columns.c,
+ *                             lanes_strips.c)
  *   short rows and segments   sequences of about equal length are transposed into a strip, and its
  *                             results back (lanes_rows.c, lanes_segments.c)
  *
@@ -255,6 +256,67 @@ void tl_batch_strip(tl_lanes_batch *b, tl_strip strip, tl_prefetch next);
 
 /* Processes rows r0 .. r1 - 1, which have one length. */
 void tl_batch_rows(tl_lanes_batch *b, int64_t r0, int64_t r1);
+
+/* ---- lanes_strips.c: strips of neighbouring columns ---- */
+
+enum {
+    TL_STRIP_KEYS = 4096,    /* most bytes of a strip of narrow elements */
+    TL_BLOCK_LEVEL_LEAST = 8 /* a block of rows has at least 2^8 rows */
+};
+
+/* The columns of one call. */
+typedef struct tl_columns {
+    const tl_lanes_job *job;
+    int64_t strip, strips; /* columns of a strip, the last may have fewer; number of strips */
+    int64_t group;         /* strips of a task, the last may have fewer */
+    int64_t centres;       /* of a part of windows */
+    int64_t tasks;         /* about so many in all; 0: one for each part */
+    const struct tl_narrow *narrow; /* the kernels, if elements are not widened; else NULL */
+    int stream, prefetch;
+    int adjacent; /* columns of elements, and those of results */
+    /* Kernels may read elements beyond the last column of a strip: they are of other columns or of
+     * the next row, and no thread writes there. */
+    int overread;
+    /* Strips store whole lines of rows that begin anywhere, and compute so many columns of the next
+     * strip for that; or 0. */
+    int64_t lines;
+} tl_columns;
+
+/* The nodes of `count` blocks of `size` rows, for all columns: node j of all columns before node
+ * j + 1. The nodes of the rows after the last block follow. */
+typedef struct tl_row_blocks {
+    int64_t size, count, pieces;
+    const unsigned char *levels; /* of all pieces */
+    unsigned char *nodes;
+} tl_row_blocks;
+
+/* Cuts the rows. The caller frees nodes; NULL: out of memory. */
+tl_row_blocks tl_columns_cut(const tl_lanes_job *job, int threads);
+
+/* Writes the results of all columns from the nodes of a reduction. */
+void tl_columns_join(const tl_lanes_job *job, const tl_row_blocks *b, int threads);
+
+/* Computes in each strip: all rows, or those of a block of a scan; the nodes of a block; windows;
+ * those that are not full; full windows of narrow elements. */
+typedef enum tl_strip_task {
+    TL_STRIP_ROWS,
+    TL_STRIP_NODES,
+    TL_STRIP_WINDOWS,
+    TL_STRIP_ENDS,
+    TL_STRIP_KEY_WINDOWS
+} tl_strip_task;
+
+/* Runs a task for each share of the parts of each group of strips. Returns 0: out of memory. */
+int tl_columns_run(tally *ctx, const tl_columns *c, const tl_row_blocks *b, int threads,
+                   tl_strip_task task, int64_t parts);
+
+/* The number of full windows of a column. The first begins at row 0. */
+static inline int64_t tl_lanes_full_windows(const tl_lanes_job *job)
+{
+    return job->in->n - job->after - job->before;
+}
+
+/* ---- which sequences lanes take ---- */
 
 /* Are lanes faster for these rows or segments? */
 int tl_lanes_take_rows(const tl_lanes_job *job);

@@ -74,6 +74,7 @@ typedef struct {
 static const window_program *window_program_of(const char *shape)
 {
 #define WALK_GROUPS "WALK_BLOCKS(WALK_KIND, WALK_TOP, sizeof(state))"
+#define WALK_FILES  "place", "walk_levels", "walk"
     /* clang-format off */
     static const window_program programs[] = {
         {"window", SHORT, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"},
@@ -86,10 +87,10 @@ static const window_program *window_program_of(const char *shape)
         {"window_long", PARTS, "quads", "QUADS_BLOCKS", {"place", "quads", "tile", "rows"}, {0}},
         {"window_passes", LONG, "passes", "PASS_BLOCKS", {"place", "passes", "tile"}, {0}},
         {"window_table", TABLE, "quads", "WIDE_BLOCKS", {"place", "quads", "tile", "rows"}, {0}},
-        {"window_walk", WALK + WALK_WHOLE, "walk", WALK_GROUPS, {"place", "walk"}, {0}},
-        {"window_level", WALK + WALK_LEVEL, "walk", WALK_GROUPS, {"place", "walk"}, {0}},
-        {"window_last", WALK + WALK_LAST, "walk", WALK_GROUPS, {"place", "walk"}, {0}},
-        {"window_nodes", WALK + WALK_NODES, "walk", WALK_GROUPS, {"place", "walk"}, {0}}};
+        {"window_walk", WALK + WALK_WHOLE, "walk", WALK_GROUPS, {WALK_FILES}, {0}},
+        {"window_level", WALK + WALK_LEVEL, "walk", WALK_GROUPS, {WALK_FILES}, {0}},
+        {"window_last", WALK + WALK_LAST, "walk", WALK_GROUPS, {WALK_FILES}, {0}},
+        {"window_nodes", WALK + WALK_NODES, "walk", WALK_GROUPS, {WALK_FILES}, {0}}};
     /* clang-format on */
     const size_t length = strcspn(shape, "0123456789");
 

@@ -2,6 +2,7 @@
  * Finds where one cell of a line begins and ends, and where a block of text can be cut; reads a
  * cell as a value: a number, a number with digits in groups of three, or a word for a missing
  * value; tells the kind of a cell, and a header from data. */
+#include "context/threads.h"
 #include "io.h"
 #include <assert.h>
 #include <string.h>
@@ -19,6 +20,45 @@ void tl_unify_lines(char *p, size_t n, int last)
     for (size_t i = (size_t)(found - p); i + 1 < n; i++) /* without branches: vectors of bytes */
         p[i] = ((p[i] == '\r') & (p[i + 1] != '\n')) ? '\n' : p[i];
     if (last && p[n - 1] == '\r') p[n - 1] = '\n';
+}
+
+/* No part but the last ends in a carriage return, which the byte after it decides. */
+typedef struct {
+    char *p;
+    size_t cuts[TL_CHUNKS_MOST + 1];
+    int parts, last;
+} unify_work;
+
+static void unify_part(void *data, int64_t i)
+{
+    const unify_work *w = data;
+    tl_unify_lines(w->p + w->cuts[i], w->cuts[i + 1] - w->cuts[i], w->last && i + 1 == w->parts);
+}
+
+void tl_unify_text(char *p, size_t n, int threads, int parts, int last)
+{
+    unify_work all = {.p = p, .parts = parts, .last = last};
+    assert(parts <= TL_CHUNKS_MOST);
+    for (int i = 1; i <= parts; i++) {
+        size_t *const at = &all.cuts[i];
+        *at = i == parts ? n : n / (size_t)parts * (size_t)i;
+        if (*at < at[-1]) *at = at[-1];
+        while (*at && *at < n && p[*at - 1] == '\r') ++*at;
+    }
+    tl_for(threads, parts, unify_part, &all);
+}
+
+/* At most 240 in a byte, so that compilers count in vectors of bytes. */
+int64_t tl_newlines(const char *p, size_t n)
+{
+    int64_t total = 0;
+    for (size_t m; n; p += m, n -= m) {
+        unsigned char some = 0;
+        m = n < 240 ? n : 240;
+        for (size_t i = 0; i < m; i++) some += p[i] == '\n';
+        total += some;
+    }
+    return total;
 }
 
 static int blank(char c, char delimiter) { return tl_is_blank(c) && c != delimiter; }
@@ -124,6 +164,19 @@ void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int 
     for (; i < k; i++) cuts[i] = cuts[k];
     for (i = 1; i < k; i++)
         if (cuts[i] > cuts[k]) cuts[i] = cuts[k];
+}
+
+size_t tl_text_cut_line(const char *b, size_t n, const tl_layout *l, int mid_line, int in_comment)
+{
+    assert(n > 0);
+    size_t x = n - (b[n - 1] == '\r'); /* which may be half of a line end */
+    const char *first = b;
+    while (tl_is_blank(*first)) first++;
+
+    while (!in_comment && (mid_line || (unsigned char)*first != l->comment) && x &&
+           !(b[x - 1] == ' ' || b[x - 1] == '\t' || (l->delimiter && b[x - 1] == l->delimiter)))
+        x--;
+    return x;
 }
 
 /* ---- one cell as a value ---- */

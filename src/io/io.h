@@ -153,6 +153,13 @@ const char *tl_line_end(const char *p, const char *end);
  * at the end stays, for a check with what follows. */
 void tl_unify_lines(char *p, size_t n, int last);
 
+/* The same by threads, which take parts of the text. */
+enum { TL_CHUNKS_MOST = 256 };
+void tl_unify_text(char *p, size_t n, int threads, int parts, int last);
+
+/* The number of newlines. */
+int64_t tl_newlines(const char *p, size_t n);
+
 /* sniff.c: does the peek look like csv (1), text (0), neither (-1), or is it too short (2)? */
 int tl_sniff_kind(const tally_file *f, char decimal);
 
@@ -356,6 +363,10 @@ tally_dtype tl_order_dtype(const tl_order *o);
  * block. */
 void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int k, int last);
 
+/* Where a line that is longer than the block is cut: after any white space, in a comment anywhere.
+ * mid_line, in_comment: what the block begins in. */
+size_t tl_text_cut_line(const char *b, size_t n, const tl_layout *l, int mid_line, int in_comment);
+
 /* Why a text cannot be read further: a cell, its place, and the beginning of its text. */
 typedef struct tl_bad {
     int why;   /* TL_CELL_; 0: no error */
@@ -368,6 +379,9 @@ typedef struct tl_bad {
 
 /* refuse.c */
 tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l);
+
+/* Stores the beginning of the cell's text in *bad. */
+void tl_bad_text(tl_bad *bad, const char *p, const char *end);
 
 /* the most bytes in a line (of a table) or in a cell (if every cell is a value) */
 enum { TL_LONGEST = 64 << 20 };

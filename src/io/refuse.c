@@ -193,6 +193,18 @@ static void bad_number(char *out, const tl_bad *bad, tally_dtype type, const tl_
                               bad->first ? say_header : ""});
 }
 
+void tl_bad_text(tl_bad *bad, const char *p, const char *end)
+{
+    const char *const begin = p;
+    size_t n = 0;
+    for (; p < end && n + 4 < sizeof bad->text; p++)
+        bad->text[n++] = (unsigned char)*p < 32 || *p == 127 ? '?' : *p;
+
+    /* cut the text between UTF-8 characters */
+    while (p < end && n && ((unsigned char)*p & 0xc0) == 0x80) p = begin + --n;
+    strcpy(bad->text + n, p < end ? "..." : "");
+}
+
 tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
 {
     char sentence[SENTENCE];

@@ -10,8 +10,7 @@
  * least 2 bytes of text.
  *
  * Memory: SHARE bytes of text per thread, and 1 to 4 times as much for the values. The text is
- * read with pread and not mapped, because a mapped file that becomes shorter kills the process.
- * The copy takes 5 to 7% of the time. */
+ * read with pread and not mapped, because a mapped file that becomes shorter kills the process. */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
@@ -60,20 +59,6 @@ struct tl_text {
     int line_chunk;     /* the next line for tally_file_line: its chunk, and its row there */
     int64_t line_row;
 };
-
-/* Counts the newlines in [p, p + n), at most 240 in a byte, so that compilers count in vectors of
- * bytes. */
-static int64_t newlines(const char *p, size_t n)
-{
-    int64_t total = 0;
-    for (size_t m; n; p += m, n -= m) {
-        unsigned char some = 0;
-        m = n < 240 ? n : 240;
-        for (size_t i = 0; i < m; i++) some += p[i] == '\n';
-        total += some;
-    }
-    return total;
-}
 
 /* Makes space for blocks of `capacity` bytes. */
 static tally_status reserve(tally_file *f, size_t capacity)
@@ -132,7 +117,7 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     int threads = tl_io_threads(f->ctx);
     if (threads < 1) threads = 1;
     t->threads = threads;
-    if (threads > 32) threads = 32; /* limits the size of a block */
+    if (threads > TL_CHUNKS_MOST / CHUNKS) threads = TL_CHUNKS_MOST / CHUNKS;
     t->most = threads * CHUNKS;
     t->skip_bad = o->skip_bad;
     if (l->keys && !(f->keys = tl_keys_open(l->keys)))
@@ -157,7 +142,7 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     f->info.keys = (const char *const *)l->key_names;
     f->info.delimiter = l->delimiter;
     const int64_t bom = f->peek_n >= 3 && memcmp(f->peek, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    t->line = newlines(f->peek + bom, (size_t)(l->skip - bom));
+    t->line = tl_newlines(f->peek + bom, (size_t)(l->skip - bom));
 
     if (f->regular) {
         f->pos += l->skip;
@@ -204,32 +189,6 @@ static int read_more(tally_file *f)
     return 0;
 }
 
-/* Makes every line of the text at p end in a newline, part by part; none but the last ends in a
- * carriage return, which the byte after it decides. */
-typedef struct {
-    char *p;
-    size_t cuts[32 * CHUNKS + 1];
-    int parts, last; /* last: nothing follows the text */
-} unify_work;
-
-static void unify_part(void *data, int64_t i)
-{
-    const unify_work *w = data;
-    tl_unify_lines(w->p + w->cuts[i], w->cuts[i + 1] - w->cuts[i], w->last && i + 1 == w->parts);
-}
-
-static void unify(const tl_text *t, char *p, size_t n)
-{
-    unify_work all = {.p = p, .parts = n < 2 * SMALL ? 1 : t->most, .last = t->eof};
-    for (int i = 1; i <= all.parts; i++) {
-        size_t *const at = &all.cuts[i];
-        *at = i == all.parts ? n : n / (size_t)all.parts * (size_t)i;
-        if (*at < at[-1]) *at = at[-1];
-        while (*at && *at < n && p[*at - 1] == '\r') ++*at;
-    }
-    tl_for(t->threads, all.parts, unify_part, &all);
-}
-
 /* Fills the block; a carriage return at its end stays until the byte after it is known. Returns as
  * read_more. */
 static int fill(tally_file *f)
@@ -237,7 +196,9 @@ static int fill(tally_file *f)
     tl_text *const t = f->text;
     const size_t from = t->n - (t->n && t->buf[t->n - 1] == '\r');
     const int failed = read_more(f);
-    if (!failed && t->n > from) unify(t, t->buf + from, t->n - from);
+    const size_t n = t->n - from;
+    if (!failed && n)
+        tl_unify_text(t->buf + from, n, t->threads, n < 2 * SMALL ? 1 : t->most, t->eof);
     return failed;
 }
 
@@ -245,7 +206,7 @@ static int fill(tally_file *f)
 static void cut(tl_text *t)
 {
     const tl_layout *const l = &t->layout;
-    size_t cuts[32 * CHUNKS + 1] = {0};
+    size_t cuts[TL_CHUNKS_MOST + 1] = {0};
 
     /* the padding of TL_PAD bytes has space for it */
     if (t->eof && t->n && t->buf[t->n - 1] != '\n') t->buf[t->n++] = '\n';
@@ -255,17 +216,8 @@ static void cut(tl_text *t)
     for (int i = 1; i < k; i++) cuts[i] = t->n / (size_t)k * (size_t)i;
     tl_text_cut(t->buf, t->n, l, cuts, k, t->eof);
     if (cuts[k] == 0 && !l->columns) {
-        /* A line longer than the block: cut it after any white space, in a comment anywhere. */
         k = 1;
-        size_t x = t->n - (t->buf[t->n - 1] == '\r'); /* which may be half of a line end */
-        const char *first = t->buf;
-        while (tl_is_blank(*first)) first++;
-
-        while (!t->in_comment && (t->mid_line || (unsigned char)*first != l->comment) && x &&
-               !(t->buf[x - 1] == ' ' || t->buf[x - 1] == '\t' ||
-                 (l->delimiter && t->buf[x - 1] == l->delimiter)))
-            x--;
-        cuts[1] = x;
+        cuts[1] = tl_text_cut_line(t->buf, t->n, l, t->mid_line, t->in_comment);
     }
 
     t->end = cuts[k];
@@ -294,16 +246,10 @@ static void note(tl_text *t, const tl_chunk *c, int first)
     bad->why = c->why;
     bad->first = first;
     bad->lacks = c->lacks;
-    bad->line = t->line + newlines(t->buf, (size_t)(p - t->buf)) + 1;
+    bad->line = t->line + tl_newlines(t->buf, (size_t)(p - t->buf)) + 1;
     while (p > t->buf && p[-1] != '\n') p--;
     bad->col = c->bad - p + 1 + (p == t->buf ? t->col : 0);
-    size_t n = 0;
-    for (p = c->bad; p < c->bad_end && n + 4 < sizeof bad->text; p++)
-        bad->text[n++] = (unsigned char)*p < 32 || *p == 127 ? '?' : *p;
-
-    /* cut the text between UTF-8 characters */
-    while (p < c->bad_end && n && ((unsigned char)*p & 0xc0) == 0x80) p = c->bad + --n;
-    strcpy(bad->text + n, p < c->bad_end ? "..." : "");
+    tl_bad_text(bad, c->bad, c->bad_end);
     bad->other_line = t->order.line;
     if (bad->why == TL_CELL_FRAME) tl_time_frame(t->order.frame, bad->other, sizeof bad->other);
 }
@@ -316,7 +262,7 @@ static void same_frame(tl_text *t, tl_chunk *c)
 {
     if (!t->order.frame && c->frame) {
         t->order.frame = c->frame;
-        t->order.line = t->line + newlines(t->buf, (size_t)(c->frame_at - t->buf)) + 1;
+        t->order.line = t->line + tl_newlines(t->buf, (size_t)(c->frame_at - t->buf)) + 1;
     }
 
     if (!c->frame || c->frame == t->order.frame) return;
@@ -389,7 +335,7 @@ static tally_status block(tally_file *f)
     if (nl > t->buf) t->mid_line = 0;
     while (nl < t->buf + t->end && tl_is_blank(*nl)) nl++;
     t->mid_line |= nl < t->buf + t->end;
-    t->line += newlines(t->buf, t->end);
+    t->line += tl_newlines(t->buf, t->end);
     for (int i = 0; i < t->chunks_n; i++) t->begun |= t->chunks[i].count > 0;
     memmove(t->buf, t->buf + t->end, t->n - t->end);
     t->n -= t->end;

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ * Strips of columns (lanes.h): where their elements are, and what a task computes: rows of a strip,
+ * nodes of blocks of rows, or windows. Extremes of narrow elements (narrow/narrow.h) have kernels
+ * of their own for the rows of a strip, whose keys stay in the first-level cache. */
+#include "lanes.h"
+#include "narrow/narrow.h"
+#include "widen.h"
+#include "cpu/kernel/simd.h"
+#include "context/threads.h"
+#include "context/view.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PACKED = 64,        /* wider rows of results in the cache are written in place */
+    AHEAD = 16,         /* prefetch distance in rows; of narrow rows more, */
+    AHEAD_BYTES = 2048, /* of so many bytes */
+    JOINED = 16         /* columns whose nodes a thread joins at a time */
+};
+
+/* Does strip s begin with a line? */
+static int is_cut(const tl_columns *c, int64_t s)
+{
+    return c->lines && s > 0 && s * c->strip + c->lines <= c->job->in->rows;
+}
+
+static int64_t width_of(const tl_columns *c, int64_t s)
+{
+    const int64_t left = c->job->in->rows - s * c->strip;
+    return tl_min(left, c->strip);
+}
+
+/* How many rows may be read in place, each as `padded` columns from `col` on: these reads end
+ * inside the view's memory. */
+static int64_t rows_in_place(const tally_view *in, int64_t col, int64_t padded)
+{
+    const int64_t last = (in->n - 1) * in->stride + in->rows - col - padded;
+    if (last < 0) return 0;
+    const int64_t rows = last / in->stride + 1;
+    return tl_min(rows, in->n);
+}
+
+/* Where the elements of strip s are, and their results go. rest 0: of its whole vectors, or of all
+ * columns if kernels may read beyond them; 1: of the remaining columns. Returns 0 if there are
+ * none. */
+static int strip_at(const tl_columns *c, const tl_lanes_buffers *buffers, int64_t s, int rest,
+                    tl_lanes_from *from, tl_lanes_to *to)
+{
+    const tally_view *in = c->job->in, *out = c->job->out;
+    const tl_plan *plan = c->job->plan;
+    const int64_t own = width_of(c, s), width = own + (is_cut(c, s + 1) ? c->lines : 0),
+                  bytes = plan->op->elem_bytes, result = plan->op->result_bytes,
+                  lanes = buffers->lanes;
+    const int reads = !plan->in && in->row_stride == 1,
+              packed = out && out->row_stride == 1 && out->stride == width &&
+                       (c->stream || width < PACKED),
+              /* a fold copies the last rows: no more columns fit the buffer */
+        whole = c->overread && (out ? packed || c->lines : width <= TL_LANES_STRIP);
+    const int64_t full = whole ? width : reads ? width & -lanes : 0;
+    int64_t col = s * c->strip + (rest ? full : 0), n;
+
+    *from = (tl_lanes_from){.x = tl_view_row(in, col, bytes, &n),
+                            .step = in->stride,
+                            .width = rest ? width - full : full,
+                            .direct = rest ? 0 : TL_ALL_ROWS,
+                            .col_step = in->row_stride};
+    if (c->overread && from->width % lanes)
+        from->direct = rows_in_place(in, col, (from->width + lanes - 1) & -lanes);
+    if (from->direct && c->prefetch) {
+        const int64_t narrow = AHEAD_BYTES / (llabs(in->stride) * bytes);
+        from->prefetch_distance = tl_max(narrow, AHEAD);
+    }
+    if (from->width == 0) return 0;
+
+    *to = (tl_lanes_to){0};
+    if (!out) return 1;
+
+    to->out = tl_view_row(out, col, result, &n);
+    to->step = out->stride;
+    to->col_step = out->row_stride;
+    to->lines = packed || !c->lines ? 0 : own;
+    to->first = !is_cut(c, s);
+    to->direct = !to->lines && !plan->out && out->row_stride == 1 && from->width % lanes == 0;
+    to->stream = c->stream &&
+                 (to->lines || to->direct || (out->row_stride == 1 && out->stride == from->width));
+
+    return 1;
+}
+
+/* ---- blocks of rows ---- */
+
+static unsigned char *node_at(const tl_lanes_job *job, const tl_row_blocks *b, int64_t j,
+                              int64_t col)
+{
+    return b->nodes + (j * job->in->rows + col) * job->plan->op->state_bytes;
+}
+
+tl_row_blocks tl_columns_cut(const tl_lanes_job *job, int threads)
+{
+    int level = tl_top_level(job->in->n) - 4 - tl_top_level(threads);
+    if (level < TL_BLOCK_LEVEL_LEAST) level = TL_BLOCK_LEVEL_LEAST;
+    tl_row_blocks b = {.size = (int64_t)1 << level, .count = job->in->n >> level};
+    int64_t rest = job->in->n & (b.size - 1);
+    b.pieces = b.count + __builtin_popcountll((unsigned long long)rest);
+
+    const size_t bytes = (size_t)(b.pieces * job->in->rows) * job->plan->op->state_bytes;
+    b.nodes = malloc(bytes + (size_t)b.pieces);
+    if (!b.nodes) return b;
+    unsigned char *levels = b.nodes + bytes;
+    b.levels = levels;
+    memset(levels, level, (size_t)b.count);
+    for (levels += b.count; rest; rest -= (int64_t)1 << *levels++)
+        *levels = (unsigned char)tl_top_level(rest);
+    return b;
+}
+
+static int64_t piece_at(const tl_row_blocks *b, int64_t j)
+{
+    int64_t at = 0;
+    for (int64_t k = 0; k < j; k++) at += (int64_t)1 << b->levels[k];
+    return at;
+}
+
+typedef struct {
+    const tl_lanes_job *job;
+    const tl_row_blocks *b;
+} join_work;
+
+/* Writes the result of a column from its nodes. */
+static void join(const join_work *w, int64_t col)
+{
+    const tl_lanes_job *job = w->job;
+    const tl_scalar *op = job->plan->op;
+    tl_counter counter;
+    tl_state s;
+
+    tl_counter_init(&counter, 0);
+    for (int64_t j = 0; j < w->b->pieces; j++) {
+        memcpy(&s, node_at(job, w->b, j, col), op->state_bytes);
+        tl_counter_push(&counter, op, w->b->levels[j], &s);
+    }
+    tl_counter_fold(&counter, op, NULL, &s);
+    op->lower(&s, counter.end, 0, job->plan->par, job->results + col * op->result_bytes);
+}
+
+static void join_columns(void *data, int64_t a, int64_t b)
+{
+    for (; a < b; a++) join(data, a);
+}
+
+void tl_columns_join(const tl_lanes_job *job, const tl_row_blocks *b, int threads)
+{
+    const int64_t columns = job->in->rows;
+    tl_for_parts(columns < 64 ? 1 : threads, columns, tl_clamp(columns / (2 * threads), 1, JOINED),
+                 join_columns, &(join_work){job, b});
+}
+
+/* Makes a lane continue at block j. */
+static void put_lane(tl_lanes_buffers *buffers, const tl_row_blocks *b, int64_t col, int64_t lane,
+                     int64_t j)
+{
+    const tl_lanes_job *job = buffers->job;
+    const tl_scalar *op = job->plan->op;
+    tl_counter c;
+    tl_state init = job->init, node;
+
+    tl_counter_init(&c, 0);
+    if (job->seeded && op->from_wide) op->from_wide(&init);
+    for (int64_t k = 0; k < j; k++) {
+        memcpy(&node, node_at(job, b, k, col), op->state_bytes);
+        tl_counter_push(&c, op, b->levels[k], &node);
+    }
+    tl_lanes_continue(job, &buffers->k, lane, &c, job->seeded ? &init : NULL);
+}
+
+/* What one task computes: part number `part` of `parts` of the columns from `col` on. */
+typedef struct {
+    const tl_columns *c;
+    tl_lanes_buffers *buffers;
+    const tl_row_blocks *b;
+    int64_t part, parts, col;
+    tl_lanes_from from;
+    tl_lanes_to to;
+} work;
+
+/* ---- narrow elements ---- */
+
+/* Folds or scans rows at .. at + m - 1. Each column begins with the nodes of the blocks before
+ * them, if w->b, or with the initial value. */
+static void do_narrow_rows(work *w, int64_t at, int64_t m)
+{
+    const tl_lanes_job *job = w->c->job;
+    const tl_plan *plan = job->plan;
+    const int64_t width = w->from.width;
+    const size_t bytes = plan->op->elem_bytes;
+    _Alignas(64) char acc[TL_STRIP_KEYS];
+    tl_state init = job->init, node;
+    uint16_t key = 0;
+
+    if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
+    if (job->seeded) key = tl_key_of(plan, &init);
+    for (int64_t c = 0; c < width && bytes == 2; c++) memcpy(acc + c * 2, &key, 2);
+    if (bytes == 1) memset(acc, key, (size_t)width);
+    for (int64_t c = 0; c < width && w->b; c++)
+        for (int64_t j = 0; j < w->part; j++) {
+            memcpy(&node, node_at(job, w->b, j, w->col + c), bytes);
+            memcpy(&key, acc + (size_t)c * bytes, bytes);
+            key = (uint16_t)tl_max(key, tl_key_of(plan, &node));
+            memcpy(acc + (size_t)c * bytes, &key, bytes);
+        }
+    tl_narrow_rows(job, &w->from, job->out ? &w->to : NULL, at, m, acc);
+    if (!job->out)
+        w->c->narrow->values(job->results + w->col * (int64_t)bytes, acc, width, plan->keys);
+}
+
+static void do_key_windows(work *w)
+{
+    const int64_t windows = tl_lanes_full_windows(w->c->job), share = windows / w->parts,
+                  at = share * w->part;
+    tl_narrow_windows(w->c->job, &w->from, &w->to, at,
+                      w->part + 1 == w->parts ? windows - at : share);
+}
+
+/* ---- tasks ---- */
+
+/* All rows; or those of a block of a scan, after the blocks before it. */
+static void do_rows(work *w)
+{
+    const tl_lanes_job *job = w->c->job;
+    const int64_t n = job->in->n, at = w->b ? w->part * w->b->size : 0,
+                  m = w->b ? tl_min(n - at, w->b->size) : n;
+
+    if (w->c->narrow) {
+        do_narrow_rows(w, at, m);
+    } else if (job->verb == TL_REDUCE) {
+        tl_lanes_fold(w->buffers, &w->from, n, NULL, 0);
+        tl_lower_row(job->plan, (tl_staging){w->buffers->soa, w->buffers->r},
+                     job->results + w->col * job->plan->op->result_bytes,
+                     &(tl_lower){.m = w->from.width, .n = n, .rows = 1});
+    } else {
+        w->buffers->k.vectors =
+            (int)(tl_lanes_padded(w->buffers, w->from.width) / w->buffers->lanes);
+        for (int64_t lane = 0; w->b && lane < w->from.width; lane++)
+            put_lane(w->buffers, w->b, w->col + lane, lane, w->part);
+        tl_lanes_scan(w->buffers, &w->from, &w->to, &(tl_lanes_span){0, at, m, n});
+    }
+}
+
+static void do_windows(work *w)
+{
+    const int64_t n = w->c->job->in->n, i = w->part * w->c->centres;
+    tl_lanes_window(w->buffers, &w->from, &w->to, n, i,
+                    w->part + 1 == w->parts ? n : i + w->c->centres);
+}
+
+static void do_ends(work *w)
+{
+    const tl_lanes_job *job = w->c->job;
+    const int64_t n = job->in->n;
+    tl_lanes_window(w->buffers, &w->from, &w->to, n, 0, job->before);
+    tl_lanes_window(w->buffers, &w->from, &w->to, n, n - job->after, n);
+}
+
+/* The nodes of a block of rows. */
+static void do_nodes(work *w)
+{
+    const tl_lanes_job *job = w->c->job;
+    const tl_scalar *op = job->plan->op;
+    const int64_t at = piece_at(w->b, w->part), m = (int64_t)1 << w->b->levels[w->part];
+    tl_state node;
+    unsigned char *to = node_at(job, w->b, w->part, w->col);
+    const size_t bytes = op->state_bytes;
+
+    if (w->c->narrow) {
+        _Alignas(64) char acc[TL_STRIP_KEYS] = {0};
+        tl_narrow_rows(job, &w->from, NULL, at, m, acc);
+        for (int64_t c = 0; c < w->from.width; c++, to += bytes) {
+            uint16_t key = 0;
+            memcpy(&key, acc + (size_t)c * bytes, bytes);
+            tl_of_key(job->plan, key, &node);
+            memcpy(to, &node, bytes);
+        }
+        return;
+    }
+
+    tl_lanes_from from =
+        tl_lanes_rows_from(&w->from, job->reverse ? job->in->n - 1 - at : at, op->elem_bytes);
+
+    if (job->reverse) from.step = -from.step;
+    if (w->to.lines) from.width = w->to.lines;
+    tl_lanes_fold(w->buffers, &from, m, NULL, 0);
+    for (int64_t lane = 0; lane < from.width; lane++, to += bytes) {
+        tl_lanes_staged(w->buffers, lane, &node);
+        memcpy(to, &node, bytes);
+    }
+}
+
+typedef struct {
+    tally *ctx;
+    const tl_columns *c;
+    const tl_row_blocks *b;
+    void (*run_task)(work *w);
+    int64_t parts, shares; /* of a group of strips */
+} tasks;
+
+/* Task t: a share of the parts of a group of strips. */
+static void do_tasks(void *with, const tl_worker *worker)
+{
+    const tasks *all = with;
+    const tl_columns *c = all->c;
+    tl_lanes_buffers buffers = {.lanes = c->job->plan->core->vector_lanes};
+    if (!c->narrow && !tl_lanes_open(&buffers, all->ctx, worker->number, c->job,
+                                     (tl_lanes_size){c->strip + c->lines, c->job->in->n, 0}))
+        return;
+    for (int64_t t; (t = tl_next_chunk(worker)) < worker->chunks;) {
+        const int64_t first = t / all->shares * c->group, end = tl_min(first + c->group, c->strips),
+                      share = t % all->shares, stop = all->parts * (share + 1) / all->shares;
+        work w = {c, &buffers, all->b, all->parts * share / all->shares, all->parts, 0, {0}, {0}};
+        for (; w.part < stop; w.part++) {
+            w.col = first * c->strip;
+            for (int64_t k = 2 * first; k < 2 * end; k++)
+                if (strip_at(c, &buffers, k / 2, k % 2, &w.from, &w.to)) {
+                    all->run_task(&w);
+                    w.col += w.from.width;
+                }
+        }
+    }
+    if (c->stream) tl_stream_fence();
+}
+
+int tl_columns_run(tally *ctx, const tl_columns *c, const tl_row_blocks *b, int threads,
+                   tl_strip_task task, int64_t parts)
+{
+    static void (*const run_task[])(work *) = {[TL_STRIP_ROWS] = do_rows,
+                                               [TL_STRIP_NODES] = do_nodes,
+                                               [TL_STRIP_WINDOWS] = do_windows,
+                                               [TL_STRIP_ENDS] = do_ends,
+                                               [TL_STRIP_KEY_WINDOWS] = do_key_windows};
+    const int64_t groups = (c->strips + c->group - 1) / c->group,
+                  shares = c->tasks ? tl_min((c->tasks + groups - 1) / groups, parts) : parts;
+    tasks all = {ctx, c, b, run_task[task], parts, shares};
+    if (!tl_scratch_begin(ctx, threads)) return 0;
+    return tl_parallel(threads, groups * shares, do_tasks, &all);
+}
