@@ -34,8 +34,7 @@ typedef enum {
 
 typedef enum { TL_ACC_WIDE, TL_ACC_REAL, TL_ACC_F64, TL_ACC_NONE, TL_ACC_RULES } tl_acc_rule;
 typedef enum { TL_OUT_ACC, TL_OUT_SAME, TL_OUT_IDX, TL_OUT_BIT, TL_OUT_RULES } tl_out_rule;
-extern const char *const tl_field_names[TL_FIELD_TYPES + 1],
-    *const tl_acc_names[TL_ACC_RULES + 1], *const tl_out_names[TL_OUT_RULES + 1];
+extern const char *const tl_out_names[TL_OUT_RULES + 1];
 
 /* The facts that are numbers. The value TL_FACT_REAL_IS_EXACT means: true if the instance's
  * `real` is exact. */

@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const tl_field_names[] = {"real", "ord", "idx", "elem", "wide", NULL};
-
-const char *const tl_acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
+static const char *const field_names[] = {"real", "ord", "idx", "elem", "wide", NULL};
+static const char *const acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
 const char *const tl_out_names[] = {"ACC", "SAME", "IDX", "BIT", NULL};
 
 /* The functions of the dialect. flag: the fact that requires the function (-1: always required).
@@ -70,7 +69,7 @@ static const struct {
     TL_FLAGS(FLAG)
 #undef FLAG
 
-        [SEEN_ACC] = {"OP_ACC", tl_acc_names, "one of WIDE REAL F64 NONE"},
+        [SEEN_ACC] = {"OP_ACC", acc_names, "one of WIDE REAL F64 NONE"},
     [SEEN_OUT] = {"OP_OUT", tl_out_names, "one of ACC SAME IDX BIT"},
     [SEEN_TYPES] = {"OP_TYPES", NULL, NULL},
     [SEEN_PARAM] = {"OP_PARAM", NULL, NULL},
@@ -126,7 +125,7 @@ static tally_status read_state(reader *r, const char *at)
             return bad(r, begin, "%s", form);
         skip(&at);
         const char *type = at;
-        int field = find(tl_field_names, word(&at, text, sizeof text));
+        int field = find(field_names, word(&at, text, sizeof text));
         if (field < 0)
             return bad(r, type,
                        "a field of the state is '%s': must be real, ord, idx, elem or wide", text);

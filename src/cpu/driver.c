@@ -31,7 +31,8 @@ typedef struct {
 typedef struct {
     tl_thread t;
     const pass *pass;
-    void (*alone)(const tl_thread *, int64_t r); /* the shape's, if all sequences may use it */
+    void (*whole)(const tl_thread *,
+                  int64_t r); /* the shape's; NULL: some sequences are too long */
     tally_status status;
     tl_lanes_batch *batch;
     char *large; /* memory for dense parts that are too large for the context */
@@ -156,8 +157,8 @@ static tally_status run_strided(worker *w, const tl_sequence *s)
 static void run_sequence(void *with, int64_t r)
 {
     worker *w = with;
-    if (w->alone) {
-        w->alone(&w->t, r);
+    if (w->whole) {
+        w->whole(&w->t, r);
         return;
     }
     const tl_call *call = w->t.run->call;
@@ -191,8 +192,8 @@ static tally_status open_worker(worker *w, const pass *p, int number, int thread
     w->t.threads = threads;
     w->t.memory = &w->memory;
     w->pass = p;
-    w->alone =
-        p->dense && threads == 1 && !p->least && p->most == INT64_MAX ? p->shape->alone : NULL;
+    w->whole =
+        p->dense && threads == 1 && !p->least && p->most == INT64_MAX ? p->shape->whole : NULL;
     w->status = TALLY_OK;
     w->batch = NULL;
     w->large = NULL;
@@ -368,9 +369,9 @@ static tally_status run_shape(tally *ctx, int threads, const tl_call *call, cons
     tl_lanes_job job;
     const int64_t least = shape->least_bytes ? shape->least_bytes : TL_PARALLEL_BYTES;
 
-    if (in->rows == 1 && dense && shape->alone && (threads == 1 || bytes <= TL_PARALLEL_BYTES)) {
+    if (in->rows == 1 && dense && shape->whole && (threads == 1 || bytes <= TL_PARALLEL_BYTES)) {
         const tl_run_of run = {.call = call, .prefetch = prefetch_of(bytes)};
-        shape->alone(&(tl_thread){.run = &run}, 0);
+        shape->whole(&(tl_thread){.run = &run}, 0);
         return TALLY_OK;
     }
 

@@ -232,7 +232,7 @@ typedef struct tl_shape {
     tally_status (*part)(tl_thread *, const tl_part *); /* NULL: `strided`, for any sequence */
 
     /* Computes the dense sequence r on one thread: less work for a short one. NULL: `part`. */
-    void (*alone)(const tl_thread *, int64_t r);
+    void (*whole)(const tl_thread *, int64_t r);
 
     /* Computes a sequence of any strides on all threads. NULL, or out of memory with nothing
      * written: by parts on this thread. */

@@ -231,7 +231,7 @@ static tally_status part(tl_thread *t, const tl_part *p)
     return TALLY_OK;
 }
 
-static void alone(const tl_thread *t, int64_t r)
+static void whole(const tl_thread *t, int64_t r)
 {
     const tl_call *call = t->run->call;
     int64_t n, one;
@@ -269,4 +269,4 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
 }
 
 const tl_shape tl_reduce_shape = {
-    .part = part, .alone = alone, .strided = strided, .rows = rows, .lanes = 1};
+    .part = part, .whole = whole, .strided = strided, .rows = rows, .lanes = 1};

@@ -75,14 +75,6 @@ typedef struct tl_gpu_kernel {
 
 extern const tl_gpu_kernel tl_gpu_kernels[TL_KERNELS];
 
-/* The groups of params.def, ended by name NULL. name: as in BATCH_PARAMETERS. */
-typedef struct tl_parameter_group {
-    const char *name;
-    const tl_parameter *parameters;
-} tl_parameter_group;
-
-extern const tl_parameter_group tl_parameter_groups[];
-
 /* The number of arguments of a macro, at most 16. */
 #define TL_COUNT(...) \
     TL_COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)

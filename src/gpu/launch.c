@@ -185,8 +185,8 @@ static int64_t box_bytes(const tl_gpu *gpu, const tl_scalar *op)
     return LANES * (bytes ? bytes : 1);
 }
 
-tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spread spread,
-                   const void *arguments)
+tally_status tl_launch_jobs(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spread spread,
+                            const void *arguments)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
     const tl_gpu_kernel *k = &tl_gpu_kernels[id];

@@ -32,7 +32,7 @@ static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
  * it. */
 typedef struct segmented_launch {
     tl_arguments_segmented arguments;
-    int64_t jobs; /* in the unit of tl_go: counted in all warps of a block */
+    int64_t jobs; /* in the unit of tl_launch_jobs: counted in all warps of a block */
     int64_t capacity;
 } segmented_launch;
 

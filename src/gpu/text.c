@@ -31,7 +31,13 @@
     ;
 #include "gpu/kernel/params.def"
 
-const tl_parameter_group tl_parameter_groups[] = {
+/* The groups, ended by name NULL. name: as in BATCH_PARAMETERS. */
+typedef struct {
+    const char *name;
+    const tl_parameter *parameters;
+} group;
+
+static const group groups[] = {
 #define GROUP(name, NAME) {#NAME, parameters_##name},
 #include "gpu/kernel/params.def"
     {NULL, NULL}};
@@ -154,7 +160,7 @@ static int add_meaning(tl_buffer *b, const char *name, size_t length, int is_ker
     for (int i = 0; is_kernel && i < TL_KERNELS; i++)
         if (!strncmp(tl_gpu_kernels[i].name, name, length) && !tl_gpu_kernels[i].name[length])
             return add_head(b, &tl_gpu_kernels[i]), 1;
-    for (const tl_parameter_group *p = tl_parameter_groups; !is_kernel && p->name; p++)
+    for (const group *p = groups; !is_kernel && p->name; p++)
         if (!strncmp(p->name, name, length) && !p->name[length])
             return add_parameters(b, p->parameters, " \\\n"), 1;
     return 0;

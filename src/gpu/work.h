@@ -58,15 +58,15 @@ tally_status tl_gpu_program(tl_gpu_device *d, const tl_scalar *op, const char *s
 /* Launches a kernel; jobs 0: nothing. With TL_GROUPS, jobs counts warps if the kernel's threads are
  * WARPS, else thread blocks, of which there are at most as many as keep the device busy, so a
  * kernel loops over its jobs. */
-tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl_spread spread,
-                   const void *arguments);
+tally_status tl_launch_jobs(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs,
+                            tl_spread spread, const void *arguments);
 #define TL_GO_AS(l, kernel, jobs, spread, ...) \
     ({ \
         const tl_arguments_##kernel a_ = TL_ARGUMENTS(kernel, __VA_ARGS__); \
-        tl_go(l, TL_KERNEL_##kernel, jobs, spread, &a_); \
+        tl_launch_jobs(l, TL_KERNEL_##kernel, jobs, spread, &a_); \
     })
 
-/* tl_go with the kernel and its arguments given by name (kernels.h). */
+/* tl_launch_jobs with the kernel and its arguments given by name (kernels.h). */
 #define TL_GO(l, kernel, jobs, ...) TL_GO_AS(l, kernel, jobs, TL_GROUPS, __VA_ARGS__)
 
 /* A view on the device, in the form that kernels take (gpu/kernel/batch.cl). */
@@ -106,7 +106,7 @@ typedef struct tl_batch {
     /* windows: NULL, or the same sequences of bytes: 1 for an element that counts, else 0 */
     const struct tl_batch *counts_of;
 
-    /* What tl_batch_arguments gives, while the launches of a verb are issued (tl_batch_seal). */
+    /* What tl_batch_arguments gives, while a verb is launched (tl_batch_store_arguments). */
     const tl_arguments_batch *all, *long_sequences;
 } tl_batch;
 
@@ -158,7 +158,7 @@ typedef struct tl_made_arguments {
     tl_arguments_batch all, long_sequences;
 } tl_made_arguments;
 
-void tl_batch_seal(tl_batch *b, tl_made_arguments *made);
+void tl_batch_store_arguments(tl_batch *b, tl_made_arguments *made);
 
 /* Where results go: the caller's device memory, or a dense copy on the device that tl_results_close
  * copies to the host. */

@@ -71,23 +71,24 @@ tally_status tl_devices_one_owner(const tl_devices *t, const tl_argument *all, i
     return TALLY_OK;
 }
 
+/* One task for all members, and how it ended on each. */
 typedef struct {
     const tl_devices *devices;
     tl_task task;
     void *data;
     tally_status status[TL_MEMBERS_MOST];
-} calls;
+} member_tasks;
 
-static void call(void *data, int64_t k)
+static void run_task(void *data, int64_t k)
 {
-    calls *c = data;
+    member_tasks *c = data;
     c->status[k] = c->task(c->devices->member[k], (int)k, c->data);
 }
 
 tally_status tl_devices_run(const tl_devices *t, tl_task task, void *data)
 {
-    calls c = {.devices = t, .task = task, .data = data};
-    tl_for(t->count, t->count, call, &c);
+    member_tasks c = {.devices = t, .task = task, .data = data};
+    tl_for(t->count, t->count, run_task, &c);
     for (int k = 0; k < t->count; k++)
         if (c.status[k]) return tl_devices_fail(t, k, c.status[k]);
     return TALLY_OK;
@@ -105,12 +106,12 @@ typedef struct {
     const tl_plan *plan;
     tl_member_slice *slices;
     int count;
-} work;
+} push_work;
 
 /* A member's task: folds or scans the slices that lie in its memory. */
 static tally_status push(tally *member, int k, void *data)
 {
-    const work *w = data;
+    const push_work *w = data;
     tally_status status = TALLY_OK;
 
     for (int i = 0; !status && i < w->count; i++) {
@@ -132,7 +133,7 @@ tally_status tl_slices_push(const tl_devices *t, tl_verb verb, const tl_plan *pl
                             tl_member_slice *slices, int count)
 {
     assert(verb == TL_REDUCE || verb == TL_SCAN);
-    work w = {verb, plan, slices, count};
+    push_work w = {verb, plan, slices, count};
     for (int i = 0; i < count && verb == TL_REDUCE; i++)
         tl_counter_init(&slices[i].nodes, slices[i].start);
     return tl_devices_run(t, push, &w);

@@ -40,6 +40,7 @@ typedef struct {
     int64_t share; /* places of a chunk, which a thread takes */
 } job;
 
+/* place: in the order; number: the caller's. */
 typedef struct {
     int64_t from, end, place, number;
 } range;

@@ -139,7 +139,7 @@ static tally_status launch_speculatively(tl_gpu_device *d, const tl_call *c, seg
         .most = offsets_most(c),
         .by_warp = tl_by_warp_pays(d, &b, in->rows * BY_WARP_MEAN, scan)};
     b.speculative = s->speculative;
-    tl_batch_seal(&b, &made);
+    tl_batch_store_arguments(&b, &made);
     const tl_before from = {.seeded = SEED_NONE, .exclusive = c->scan && c->scan->exclusive};
     tl_launch l;
     tally_status status = tl_gpu_program(d, op, scan ? "scan" : "reduce", &l);

@@ -81,8 +81,8 @@ static tally_view device_view(const tl_side *s, const tl_rect *r, int slot)
 
 enum { COPY_PARALLEL = 128 << 10 }; /* min bytes to use several threads */
 
-/* Elements e0 to e1 - 1 of a rectangle, in the order of its copy on the device, and the block to
- * copy them to or from. e0 = e1: nothing. */
+/* A copy: elements e0 to e1 - 1 of a rectangle, in the order of its copy on the device, to or from
+ * a block. e0 = e1: nothing. */
 typedef struct {
     const tl_side *side;
     tl_rect rect;
@@ -110,6 +110,7 @@ static void copy_past(char *to, const char *from, int64_t bytes)
     memcpy(to, from, (size_t)bytes);
 }
 
+/* Copies elements e0 to e1 - 1 of the rectangle. */
 static void copy_share(const side_copy *h, int64_t e0, int64_t e1)
 {
     const tl_side *s = h->side;

@@ -14,7 +14,7 @@ tally_status tl_gpu_batch(tl_gpu_device *d, const tl_call *c, tl_batch *b, tally
     tl_made_arguments made;
     assert(c->verb <= TL_WINDOW);
     if (!status) status = tl_results_open(d, c->out, b->plan->op->result_bytes, &r);
-    if (!status) tl_batch_seal(b, &made);
+    if (!status) tl_batch_store_arguments(b, &made);
     if (!status) status = verbs[c->verb](d, b, &r, c);
 
     return tl_results_close(d, &r, b->piece.end == TL_CALL_WAITS, status);

@@ -14,9 +14,9 @@
  *   workers    tile i + 3: load elements into registers
  *              tile i:     scan its elements in local memory, store the results
  *              tile i + 3: fold a node, store the elements into local memory
- *   poster     tile i + 4: take a ticket
+ *   publisher  tile i + 4: take a ticket
  *              tile i + 2: publish its node, and the nodes of the groups that it ends
- *   looker     tile i + 1: compute S before it and after it
+ *   look-back  tile i + 1: compute S before it and after it
  *
  * So nodes are published long before they are needed. Tiles are taken from a counter (tickets), so
  * a block only ever waits for blocks that run already. If each block has one tile, the tile's
@@ -38,7 +38,7 @@ typedef struct {
 /* The places of a row on a level. */
 fn int row_places(node_table d, int level) { return (d.tiles >> (RADIX_LOG * level)) + 1; }
 
-fn void publish(node_table d, int level, i64 s, i64 k, state v)
+fn void publish_node(node_table d, int level, i64 s, i64 k, state v)
 {
     int at = (int)s * row_places(d, level) + (int)k;
     for (int l = 0; l < level; l++) at += d.rows * row_places(d, l);
@@ -96,7 +96,7 @@ fn state publish_groups(node_table d, i64 s, i64 k, state own, LOCAL state *box)
         if (l >= ends) continue;
         own = row_node_s(choose(lane_index() == 31, own, v[l]),
                          (i64)1 << (TILE_LOG + RADIX_LOG * l), left, box);
-        publish(d, l + 1, s, k >> (RADIX_LOG * (l + 1)), own);
+        publish_node(d, l + 1, s, k >> (RADIX_LOG * (l + 1)), own);
     }
 
     return own;
@@ -136,21 +136,21 @@ typedef struct {
 /* Job number `job`: tile k of sequence s. */
 typedef struct {
     i64 s, k;
-} spot;
+} scan_tile;
 
-fn spot spot_of(task t, i64 job)
+fn scan_tile tile_of(task t, i64 job)
 {
-    spot p;
+    scan_tile p;
     p.s = t.b.seqs == 1 ? 0 : job / t.d.tiles;
     p.k = job - p.s * t.d.tiles;
     return p;
 }
 
-fn int is_full(task t, spot p) { return (p.k + 1) << TILE_LOG <= t.b.n; }
+fn int is_full(task t, scan_tile p) { return (p.k + 1) << TILE_LOG <= t.b.n; }
 
 /* The look-back: S before a tile, and after it if the tile is full. own: the result of
- * publish_groups. A warp of its own, so that the poster never waits for it. */
-fn void look_back(task t, spot p, state own, maybe *before, maybe *after, LOCAL state *box)
+ * publish_groups. A warp of its own, so that the publisher never waits for it. */
+fn void look_back(task t, scan_tile p, state own, maybe *before, maybe *after, LOCAL state *box)
 {
     const i64 k = p.k, origin = t.b.p.origin;
     const int ends = is_full(t, p) ? groups_ended(k) : 0,
@@ -189,11 +189,11 @@ fn void look_back(task t, spot p, state own, maybe *before, maybe *after, LOCAL 
 
 /* Takes tile i + 4; publishes the node of tile i + 2 and of the groups that it ends. If each block
  * has one tile, it takes a ticket in the last turn only, which counts the blocks. */
-fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
+fn void publish_turn(task t, LOCAL rings *r, int i, LOCAL state *box)
 {
     const int lane = lane_index();
     const i64 later = i >= -2 ? RING(r->taken, TAKEN, i + 2) : t.jobs;
-    const spot p = spot_of(t, later);
+    const scan_tile p = tile_of(t, later);
     const int full = later < t.jobs && is_full(t, p);
     i64 more = t.jobs; /* used at the end only, because the atomic takes a while */
 
@@ -204,7 +204,7 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
         meet(v, exchange(v, m, box), (lane & m) != 0, m * SINGLE_ITEMS);
 
     if (full) {
-        publish(t.d, 0, p.s, p.k, v);
+        publish_node(t.d, 0, p.s, p.k, v);
         v = publish_groups(t.d, p.s, p.k, v, box);
     }
 
@@ -213,12 +213,12 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
 }
 
 /* Computes S before and after tile i + 1. */
-fn void looker(task t, LOCAL rings *r, int i, LOCAL state *box)
+fn void look_back_turn(task t, LOCAL rings *r, int i, LOCAL state *box)
 {
     const i64 job = i >= -1 ? RING(r->taken, TAKEN, i + 1) : t.jobs;
     if (job >= t.jobs) return;
 
-    const spot p = spot_of(t, job);
+    const scan_tile p = tile_of(t, job);
     maybe before, after;
     look_back(t, p, RING(r->posted, PAIR, i + 1), &before, &after, box);
     if (lane_index() == 0) {
@@ -230,7 +230,7 @@ fn void looker(task t, LOCAL rings *r, int i, LOCAL state *box)
 /* The scan of a worker's part of tile i. before: gets S before it. */
 fn chunk_scan chunk_of(task t, const LOCAL rings *r, int i, int warp, maybe *before)
 {
-    const spot p = spot_of(t, RING(r->taken, TAKEN, i));
+    const scan_tile p = tile_of(t, RING(r->taken, TAKEN, i));
     chunk_scan c;
     state left[5];
     maybe tile;
@@ -260,7 +260,7 @@ fn void worker(task t, LOCAL rings *r, int i, state *mine, int warp, held e)
     LOCAL state *const box = t.box;
     LOCAL u8 *const part = t.stages + ((i + STAGES) % STAGES * TILE_WARPS + warp) * PART_BYTES;
     const i64 next = RING(r->taken, TAKEN, i + 3);
-    const spot p = spot_of(t, next);
+    const scan_tile p = tile_of(t, next);
     const i64 at = (p.k << TILE_LOG) + warp * SINGLE_ITEMS;
     const int some = next < t.jobs && at < t.b.n;
     const i64 start = start_of(t.b, p.s);
@@ -306,9 +306,9 @@ KERNEL_OF(scan_single)
 
     for (int i = -STAGES; i < 0 || RING(r.taken, TAKEN, i) < jobs; i++) {
         if (warp == TILE_WARPS) {
-            poster(t, &r, i, box);
+            publish_turn(t, &r, i, box);
         } else if (warp > TILE_WARPS) {
-            looker(t, &r, i, box);
+            look_back_turn(t, &r, i, box);
         } else {
             held e;
             worker(t, &r, i, mine, warp, e);

@@ -117,7 +117,7 @@ tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const 
  * `last` all levels above. */
 typedef struct {
     int last, first[GROUPS_MOST + 1];
-    int64_t across; /* see tl_rows */
+    int64_t across; /* items side by side: of as many columns, in whole tiles; one sequence: 1 */
     int edges;
 } groups;
 
