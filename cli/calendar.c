@@ -261,8 +261,8 @@ int calendar_time(const calendar *k, tally_dtype dtype, const void *value, __int
 {
     if (!to_nanos(k, dtype, value, nanos)) return 0;
     *nanos += k->origin;
-    const __int128 most = (__int128)day_nanos * 366 * YEARS_MOST;
-    return *nanos<most && * nanos> - most;
+    const __int128 limit = (__int128)day_nanos * 366 * YEARS_MOST;
+    return -limit < *nanos && *nanos < limit;
 }
 
 int calendar_date(const calendar *k, tally_dtype dtype, const void *value, date *d)

@@ -42,7 +42,7 @@ typedef struct explanation {
     const tally_operator_info *info;
     int64_t bytes;
     double start;
-    place ran;
+    where_ran ran;
 } explanation;
 void explain(const options *o, tally *ctx, const input *in, const explanation *e);
 

@@ -11,15 +11,15 @@ static int is_gpu(const tally *ctx) { return strchr(tally_isa(ctx), ':') != NULL
 
 const char *device_of(const tally *ctx) { return is_gpu(ctx) ? tally_isa(ctx) : "cpu"; }
 
-place ran_since(tally *ctx, const place *start)
+where_ran ran_since(tally *ctx, const where_ran *start)
 {
     tally_times_info t;
-    if (tally_times(ctx, &t)) return (place){0, 0};
-    return (place){t.launches - (start ? start->launches : 0),
-                   t.on_processors - (start ? start->on_processors : 0)};
+    if (tally_times(ctx, &t)) return (where_ran){0, 0};
+    return (where_ran){t.launches - (start ? start->launches : 0),
+                       t.on_processors - (start ? start->on_processors : 0)};
 }
 
-void put_ran(FILE *f, const tally *ctx, const place *r)
+void put_ran(FILE *f, const tally *ctx, const where_ran *r)
 {
     if (!is_gpu(ctx))
         fputs("on the processors", f);
@@ -30,7 +30,7 @@ void put_ran(FILE *f, const tally *ctx, const place *r)
                 r->launches == 1 ? "" : "s", r->on_processors ? ", and on the processors" : "");
 }
 
-void json_ran(FILE *f, const tally *ctx, const place *r)
+void json_ran(FILE *f, const tally *ctx, const where_ran *r)
 {
     fprintf(f, ", \"device\": \"%s\", \"ran_on\": [", device_of(ctx));
     if (r->launches) fprintf(f, "\"%s\"", device_of(ctx));
@@ -38,7 +38,7 @@ void json_ran(FILE *f, const tally *ctx, const place *r)
     fputc(']', f);
 }
 
-void ran_note(const options *o, const tally *ctx, const char *label, const place *r)
+void ran_note(const options *o, const tally *ctx, const char *label, const where_ran *r)
 {
     if (is_gpu(ctx) && !r->launches)
         note(o, "%s: nothing ran on %s: the processors computed this, as they do with small pieces",

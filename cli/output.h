@@ -20,7 +20,7 @@ typedef struct answer {
     int64_t n, skipped;
     int ndim;
     int64_t shape[DIMS];
-    place ran;
+    where_ran ran;
     int64_t count;    /* results of each operator: 1, or one per sequence */
     int64_t width;    /* of groups of a table: results of each operator, one per column */
     int64_t columns;  /* 0, or the results that a typed file has per row (output.c) */
@@ -121,7 +121,7 @@ void json_begin(FILE *f, const char *file, tally_dtype dtype); /* of the object 
 /* The object of a file. values: whether it has the values and their bits. path: the file that has
  * them; or NULL. */
 void json_answer(FILE *f, const tally *ctx, const answer *a, int values, const char *path);
-void json_ran(FILE *f, const tally *ctx, const place *r); /* devices.c */
+void json_ran(FILE *f, const tally *ctx, const where_ran *r); /* devices.c */
 
 /* ---- netcdf.c: results as NetCDF or HDF5 ---- */
 /* The names of the dimensions as in "lat, lon". axes: bits of those that are left out, or of the

@@ -28,7 +28,7 @@ typedef struct reduction {
     char *buffer;    /* READ_BYTES */
     progress p;
     double start;
-    place before;
+    where_ran before;
 } reduction;
 
 /* ---- reduce_pieces.c: data that is read in pieces ---- */

@@ -46,6 +46,7 @@ const tally_scan_options *series_options(const run *r, int i, tally_scan_options
 
 /* ---- in pieces: one stream per column and operator; without a table there is one column ---- */
 
+/* The open streams of a file, and the memory of a piece. */
 typedef struct flow {
     input *in;
     sink *to;
@@ -131,6 +132,7 @@ static int flow_push(run *r, flow *f, const char *at, int64_t rows)
     return sink_write(f->to, (const char *const *)f->out, result_count * k);
 }
 
+/* Reads, pushes and writes until the input ends. */
 static int pump(run *r, flow *f)
 {
     input *const in = f->in;
@@ -253,7 +255,7 @@ static void describe(const run *r, input *in, double start)
 {
     const int64_t read = in->info.bytes_read > 0 ? in->info.bytes_read
                                                  : in->n * (int64_t)tally_dtype_size(in->dtype);
-    const place ran = ran_since(r->ctx, NULL);
+    const where_ran ran = ran_since(r->ctx, NULL);
     input_note(in, r->o);
     ran_note(r->o, r->ctx, in->label, &ran);
     for (int i = 0; i < r->ops.count; i++) {

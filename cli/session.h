@@ -180,14 +180,15 @@ static inline void set_bit(unsigned char *bits, int64_t i)
 }
 
 /* ---- devices.c: which device was used, and for which parts ---- */
-typedef struct place {
+typedef struct where_ran {
     int64_t launches, on_processors; /* as in tally_times_info */
-} place;
-const char *device_of(const tally *ctx);         /* "cpu", or a GPU's name */
-place ran_since(tally *ctx, const place *start); /* start NULL: since the context was opened */
-void put_ran(FILE *f, const tally *ctx, const place *r);
+} where_ran;
+const char *device_of(const tally *ctx); /* "cpu", or a GPU's name */
+/* start NULL: since the context was opened */
+where_ran ran_since(tally *ctx, const where_ran *start);
+void put_ran(FILE *f, const tally *ctx, const where_ran *r);
 /* Prints a remark if nothing ran on the device. */
-void ran_note(const options *o, const tally *ctx, const char *label, const place *r);
+void ran_note(const options *o, const tally *ctx, const char *label, const where_ran *r);
 
 /* ---- sheet.c: the lines that --keep passes through ---- */
 typedef struct lines {

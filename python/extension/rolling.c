@@ -31,7 +31,7 @@ typedef struct {
     double missing; /* the value of other windows */
     /* every row is an observation: there is no NaN, or the operator is count() with the rule of
      * pandas */
-    int rows;
+    int all_observed;
     int is_window; /* the verb window gives the results; verb and count are not set */
     tally_dtype wanted;
 } rolling;
@@ -200,7 +200,7 @@ static tally_status find_pairs(rolling *r)
     mark_pairs(&r->a, 0, r->a.data, &at);
     at = bytes;
     mark_pairs(r->next, 0, r->next->data, &at);
-    r->rows = !memchr(bytes, 0, (size_t)r->a.size);
+    r->all_observed = !memchr(bytes, 0, (size_t)r->a.size);
     return pt_went_on(r->a.size);
 }
 
@@ -208,13 +208,13 @@ static tally_status find_pairs(rolling *r)
 static tally_status find_nan(tally *ctx, rolling *r)
 {
     int64_t numbers = 0;
-    if (!r->rows && r->next && r->a.size) return find_pairs(r);
-    if (r->rows || (r->a.dtype < TALLY_F16 && !r->a.valid)) {
-        r->rows = 1;
+    if (!r->all_observed && r->next && r->a.size) return find_pairs(r);
+    if (r->all_observed || (r->a.dtype < TALLY_F16 && !r->a.valid)) {
+        r->all_observed = 1;
         return pt_went_on(r->a.size);
     }
     tally_status status = pt_walk_reduce(ctx, &r->count, &r->a, ~(uint64_t)0, (char *)&numbers);
-    r->rows = numbers == r->a.size;
+    r->all_observed = numbers == r->a.size;
     return status;
 }
 
@@ -248,7 +248,7 @@ static int shows_nan(const rolling *r)
 {
     /* the library bypasses the caches for larger results */
     if (r->a.size * (int64_t)tally_dtype_size(r->wanted) >= CACHED) return 0;
-    return !(r->rows || r->next || r->start || r->step != 1 || r->a.valid || r->after < 0 ||
+    return !(r->all_observed || r->next || r->start || r->step != 1 || r->a.valid || r->after < 0 ||
              r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 ||
              r->plain.info.output != r->wanted) &&
            keeps_nan(r);
@@ -296,12 +296,12 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
     int folded = 0;
     tally_status status = r->a.size && shows_nan(r) ? try_plain(ctx, r, out, &folded) : TALLY_OK;
     if (!status && folded) {
-        r->rows = 1;
+        r->all_observed = 1;
         status = pt_went_on(r->a.size);
     } else if (!status) {
         status = find_nan(ctx, r);
     }
-    pt_verb *verb = r->rows ? &r->plain : &r->verb;
+    pt_verb *verb = r->all_observed ? &r->plain : &r->verb;
     int64_t length = r->start ? INT64_MAX : r->before + r->after + 1;
     /* the empty value of floats, also for integers, which have no NaN */
     double nothing = 0;
@@ -313,9 +313,9 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
     r->missing = length <= 0 && r->least == 0 ? nothing : NAN;
     if (status || !r->a.size) return status;
     /* the library applies the least number of observations */
-    const int counts_there = (r->start || !r->rows) && !r->next && r->least > 0 &&
+    const int counts_there = (r->start || !r->all_observed) && !r->next && r->least > 0 &&
                              empty_is_nan(ctx, verb->op, r->a.dtype, &nothing);
-    const int slides = direct && !r->rows && !r->next && r->least > 0 && !counts_there &&
+    const int slides = direct && !r->all_observed && !r->next && r->least > 0 && !counts_there &&
                        r->a.ndim == 1 && !r->a.valid && !r->start &&
                        (r->a.dtype == TALLY_F32 || r->a.dtype == TALLY_F64);
     if (length > 0 && r->least <= length) {
@@ -328,7 +328,7 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
         if (!status && slides) {
             pt_more(r->a.size);
             status = pt_went_on(r->a.size);
-        } else if (!status && !r->rows && r->least > 0 && !counts_there) {
+        } else if (!status && !r->all_observed && r->least > 0 && !counts_there) {
             pt_more(r->a.size);
             status = windows(ctx, r, &r->count, r->next ? &r->pairs : &r->a, &counts);
         }
@@ -401,11 +401,11 @@ static int finish_there(const rolling *r, const temporary *values, const tempora
 static tally_status walk_there(pt_slot *slot, rolling *r, int64_t least, const pt_operand *values,
                                const pt_operand *counts)
 {
-    pt_verb *const verb = r->rows ? &r->plain : &r->verb;
+    pt_verb *const verb = r->all_observed ? &r->plain : &r->verb;
     tally_status status = pt_stream_begin(slot);
     set_window(verb, r);
     set_window(&r->count, r);
-    if (r->rows && least == r->before + r->after + 1)
+    if (r->all_observed && least == r->before + r->after + 1)
         verb->window.edges = TALLY_EDGES_MISSING;
     else if (least > 1)
         verb->window.min_count = least;
@@ -428,9 +428,9 @@ static int has_one_stride(const pt_operand *a)
 static int find_rows(pt_slot *slot, rolling *r)
 {
     enum { LARGE = 1 << 20 };
-    r->rows |= r->is_window || (r->a.dtype < TALLY_F16 && !r->a.valid);
-    r->rows = r->rows || (r->minimum == r->before + r->after + 1 && keeps_nan(r));
-    if (r->rows || r->a.size < LARGE || !has_one_stride(&r->a)) return 0;
+    r->all_observed |= r->is_window || (r->a.dtype < TALLY_F16 && !r->a.valid);
+    r->all_observed = r->all_observed || (r->minimum == r->before + r->after + 1 && keeps_nan(r));
+    if (r->all_observed || r->a.size < LARGE || !has_one_stride(&r->a)) return 0;
     tally_status status;
     Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);
     if (!status) status = find_nan(slot->ctx, r);
@@ -447,12 +447,12 @@ static int run_there(pt_slot *slot, tally *other, rolling *r, pt_operand *out, P
     values.object = counts.object = NULL;
     int failed = find_rows(slot, r);
     if (failed) return failed;
-    const pt_verb *const verb = r->rows ? &r->plain : &r->verb;
+    const pt_verb *const verb = r->all_observed ? &r->plain : &r->verb;
     const int empty = r->is_window || empty_is_nan(other, verb->op, r->a.dtype, &nothing);
     r->least = empty && r->minimum == 0 ? 1 : r->minimum;
     if (verb->info.output != r->wanted || r->step != 1)
         failed = make_temporary(r, verb->info.output, &values);
-    if (!failed && !r->rows && !empty && r->least > 0)
+    if (!failed && !r->all_observed && !empty && r->least > 0)
         failed = make_temporary(r, TALLY_I64, &counts);
     if (!failed) {
         const pt_operand *const to = values.object ? &values.a : out;
@@ -462,7 +462,7 @@ static int run_there(pt_slot *slot, tally *other, rolling *r, pt_operand *out, P
         Py_END_ALLOW_THREADS failed = status ? pt_raise(slot->ctx, status) : 0;
     }
     if (!failed) failed = finish_there(r, &values, &counts, object);
-    if (!failed && r->rows && !empty && r->least > 0) failed = blank_ends(r, object);
+    if (!failed && r->all_observed && !empty && r->least > 0) failed = blank_ends(r, object);
     close_temporary(&values);
     close_temporary(&counts);
     return failed;
@@ -509,11 +509,11 @@ static tally_status run_on_device(pt_slot *slot, rolling *r, const pt_operand *o
     const int64_t blocks = r->a.size / (r->a.shape[r->axis] * inner);
     tally_status status = pt_stream_begin(slot);
     if (!status) status = find_nan(slot->ctx, r);
-    pt_verb *const verb = r->rows ? &r->plain : &r->verb;
+    pt_verb *const verb = r->all_observed ? &r->plain : &r->verb;
     const int empty = !status && empty_is_nan(slot->ctx, verb->op, r->a.dtype, &nothing);
     r->least = empty && r->minimum == 0 ? 1 : r->minimum;
-    *done =
-        verb->info.output == r->wanted && (empty || r->least == 0 || (r->rows && blocks <= FEW));
+    *done = verb->info.output == r->wanted &&
+            (empty || r->least == 0 || (r->all_observed && blocks <= FEW));
     if (!status && *done) {
         set_window(verb, r);
         verb->window.min_count = r->least;
@@ -638,7 +638,8 @@ static int try_on_device(rolling *r, pt_operand *out, PyObject *object, tally *o
     if (r->a.device < 0 || r->next || r->start || r->before < 0 || r->minimum > length ||
         !r->a.size)
         return 0;
-    if (!there && (r->step != 1 || r->rows || r->after < 0 || !has_one_stride(&r->a))) return 0;
+    if (!there && (r->step != 1 || r->all_observed || r->after < 0 || !has_one_stride(&r->a)))
+        return 0;
     pt_slot *slot = pt_take(&r->a, out);
     if (!slot) return -1;
     if (there) {
@@ -651,7 +652,7 @@ static int try_on_device(rolling *r, pt_operand *out, PyObject *object, tally *o
     Py_BEGIN_ALLOW_THREADS status = run_on_device(slot, r, out, done);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
     pt_give_back(slot);
-    r->rows = 0;
+    r->all_observed = 0;
     return status ? -1 : 0;
 }
 
@@ -674,7 +675,7 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return NULL;
     pt_operand like = r.a;
     pt_slot *slot = NULL;
-    r.rows = args[9] == Py_True;
+    r.all_observed = args[9] == Py_True;
     if (pt_flatten(&r.a) || pt_open_next(args[10], &r.a, &r.b, &r.next) || read_axis(args[2], &r) ||
         read_rows(args + 11, bound, &r) || !(slot = pt_take(NULL, NULL)) ||
         read_verb(slot, args[0], args[8], args[3], &r))

@@ -150,9 +150,8 @@ static PyObject *array_of(const pt_operand *a)
     return a->converted ? PyTuple_GetItem(a->converted, 0) : a->object;
 }
 
-/* Reads the elements of the first of these arrays instead, and owns all of them, and what it owned
- * before. */
-static int become(pt_operand *a, PyObject *all)
+/* Makes `a` an operand of all[0], and keeps `all` alive, and what it kept before. */
+static int take_first(pt_operand *a, PyObject *all)
 {
     pt_operand b;
     PyObject *const first = PyTuple_GetItem(all, 0), *const before = a->converted;
@@ -191,7 +190,7 @@ int pt_rearrange(pt_operand *a, uint64_t *mask, PyObject **next, PyObject **wher
             PyObject_CallFunctionObjArgs(pt_rearrange_helper, a->object, axes, *next, *where, NULL);
     Py_XDECREF(axes);
     int failed = !all;
-    if (all && all != Py_None && !(failed = become(a, all))) {
+    if (all && all != Py_None && !(failed = take_first(a, all))) {
         *next = PyTuple_GetItem(all, 1); /* owned by a */
         *where = PyTuple_GetItem(all, 2);
         *mask = (uint64_t)1 << (a->ndim - 1);
@@ -207,7 +206,7 @@ int pt_leave_out_there(pt_operand *a, PyObject *where, const char *name)
     if (text) all = PyObject_CallFunctionObjArgs(pt_bits_helper, array_of(a), where, text, NULL);
     Py_XDECREF(text);
     int failed = !all ? -1 : all == Py_None;
-    if (!failed) failed = become(a, all);
+    if (!failed) failed = take_first(a, all);
     if (!failed && !(failed = pt_open(PyTuple_GetItem(all, 1), name, &bits))) {
         a->valid = bits.data;
         a->valid_offset = 0;
