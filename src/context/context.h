@@ -123,8 +123,6 @@ enum { TL_HINT = 96 };
 const char *tl_hint(const char *what, const char *given, const char *const *names,
                     char to[TL_HINT]);
 
-/* ---- the start-up probe ---- */
-
 /* S(1) .. S(4096) of the vectors of probe.def, by the device and by the law in scalar C
  * (api/probe.c). A difference is TALLY_NO_DEVICE; the sentence names the row and both bit patterns.
  * A pass is recorded in this process and in the folder of compiled programs, under `identity` (the

@@ -316,8 +316,6 @@ static inline int64_t tl_lanes_full_windows(const tl_lanes_job *job)
     return job->in->n - job->after - job->before;
 }
 
-/* ---- which sequences lanes take ---- */
-
 /* Are lanes faster for these rows or segments? */
 int tl_lanes_take_rows(const tl_lanes_job *job);
 

@@ -331,11 +331,9 @@ static void do_tasks(void *with, const tl_worker *worker)
 int tl_columns_run(tally *ctx, const tl_columns *c, const tl_row_blocks *b, int threads,
                    tl_strip_task task, int64_t parts)
 {
-    static void (*const run_task[])(work *) = {[TL_STRIP_ROWS] = do_rows,
-                                               [TL_STRIP_NODES] = do_nodes,
-                                               [TL_STRIP_WINDOWS] = do_windows,
-                                               [TL_STRIP_ENDS] = do_ends,
-                                               [TL_STRIP_KEY_WINDOWS] = do_key_windows};
+    static void (*const run_task[])(work *) = {/* tl_strip_task */
+                                               do_rows, do_nodes, do_windows, do_ends,
+                                               do_key_windows};
     const int64_t groups = (c->strips + c->group - 1) / c->group,
                   shares = c->tasks ? tl_min((c->tasks + groups - 1) / groups, parts) : parts;
     tasks all = {ctx, c, b, run_task[task], parts, shares};

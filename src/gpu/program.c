@@ -308,19 +308,17 @@ static contents contents_of(const tl_text *t)
 static int add_without_operator(tl_buffer *b, const tl_text *t)
 {
     const int exact = !strcmp(t->shape, "exact");
+    if (!exact && strcmp(t->shape, "keys")) return 0;
+
+    if (exact) tl_addf(b, "#define EXACT_PAIRS %d\n", t->op->inputs == 2);
+    tl_add_file(b, "gpu/kernel/constants.h");
+    add_kernel(b, "inputs/", "bits");
     if (exact) {
-        tl_addf(b, "#define EXACT_PAIRS %d\n", t->op->inputs == 2);
-        tl_add_file(b, "gpu/kernel/constants.h");
-        add_kernel(b, "inputs/", "bits");
         add_kernel(b, "exact/sum", "");
         add_kernel(b, "exact/", "value");
         add_kernel(b, "exact/", "rows");
-    } else if (!strcmp(t->shape, "keys")) {
-        tl_add_file(b, "gpu/kernel/constants.h");
-        add_kernel(b, "inputs/", "bits");
-        add_kernel(b, "", "keys");
     } else {
-        return 0;
+        add_kernel(b, "", "keys");
     }
 
     return 1;

@@ -309,7 +309,8 @@ fn window first_window(const segmented *f, batch b)
 }
 
 #define SEGMENTED_PARAMETERS PARAMETERS_OF(SEGMENTED)
-/* Blocks of a multiprocessor, which bounds the registers. */
+#define LONG_ROWS_PARAMETERS PARAMETERS_OF(LONG_ROWS)
+/* Blocks of a multiprocessor, which bounds the registers. BY_WARP_BLOCKS: the same. */
 #define SEGMENTED_BLOCKS      (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
 /* A result that differs from its state, such as a mean, needs more registers. */
 #define SEGMENTED_SCAN_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : OP_SEED ? 4 : 3)

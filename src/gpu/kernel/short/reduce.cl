@@ -70,9 +70,8 @@ KERNEL_OF(reduce_short)
 #if !SEGMENTS && !TL_IN_PLACE
 /* ---- a warp for each sequence ----
  *
- * Reduces sequences of some chunks: one warp folds each, chunk after chunk, and keeps the node of
- * chunk c in lane c. No node goes to memory, and no segment search is needed. After the last chunk
- * come up to 7 full rows and a part of one. */
+ * It folds chunk after chunk, and keeps the node of chunk c in lane c. No node goes to memory, and
+ * no segment search is needed. After the last chunk come up to 7 full rows and a part of one. */
 /* Loads the lane's elements of the full rows (e) and of the row after them (part); zeros where
  * there are none. */
 fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left)
@@ -133,8 +132,6 @@ fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL 
     return before;
 }
 
-/* For params.def. BY_WARP_BLOCKS: how many blocks must fit a multiprocessor. */
-#define LONG_ROWS_PARAMETERS PARAMETERS_OF(LONG_ROWS)
 #define BY_WARP_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 3)
 KERNEL_OF(reduce_by_warp)
 {

@@ -251,11 +251,9 @@ KERNEL_OF(scan_short)
 #if STATE_BYTES <= 8 && !SEGMENTS && !TL_IN_PLACE
 /* ---- a warp for each sequence ----
  *
- * Scans sequences of some chunks: one warp scans each and reads every element once. It keeps the
- * node of chunk c in lane c, so S after a chunk is a fold over its lanes. States above 8 bytes need
- * too many registers; for them several launches are faster. */
-/* For params.def. BY_WARP_BLOCKS: how many blocks must fit a multiprocessor. */
-#define LONG_ROWS_PARAMETERS PARAMETERS_OF(LONG_ROWS)
+ * It reads every element once, and keeps the node of chunk c in lane c, so S after a chunk is a
+ * fold over its lanes. States above 8 bytes need too many registers; for them several launches are
+ * faster. */
 #define BY_WARP_BLOCKS (TL_SIZE > 4 ? 1 : 2)
 KERNEL_OF(scan_by_warp)
 {
