@@ -327,6 +327,10 @@ static inline tally_status tally_mpi_field_check_(tally_mpi_fields_ *s, int f)
         tally_mpi_fail_(status, "%s", tally_error(s->ctx));
     else if (v->offsets || v->n < 0 || v->rows < 0)
         status = tally_mpi_fail_(TALLY_INVALID, "fields[%d] has offsets, or rows or n below 0", f);
+    else if (v->next && (v->next->offsets || v->next->rows != v->rows || v->next->n != v->n))
+        status = tally_mpi_fail_(
+            TALLY_INVALID, "fields[%d].next has offsets, or rows or n that are not %lld, %lld", f,
+            (long long)v->rows, (long long)v->n);
     else if (v->rows && !s->results[f])
         status =
             tally_mpi_fail_(TALLY_INVALID, "results[%d] is NULL: must have space for %lld results",

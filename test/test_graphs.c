@@ -273,6 +273,9 @@ static void check_refused(void)
     check(tally_reduce(ctx, "sum", &in, host) == TALLY_UNSUPPORTED, "host results");
     check(tally_reduce(ctx, "sum", &cut, p.out) == TALLY_UNSUPPORTED, "offsets on the device");
     check(tally_copy(ctx, host, p.x, 4) == TALLY_UNSUPPORTED, "tally_copy");
+    check(tally_reduce(ctx, "var:exact", &in, p.out) == TALLY_UNSUPPORTED &&
+              strstr(tally_error(ctx), "statistics of exact sums"),
+          "a statistic that the host computes: %s", tally_error(ctx));
     eager(&p, "captured after what was refused");
     end(&p);
     load(&p, p.stream, 5);

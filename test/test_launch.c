@@ -13,8 +13,11 @@ enum { N = 600000 };
 
 struct tl_program { /* the kernels it has launched */
     char names[TL_KERNELS_MOST][TL_KERNEL_NAME];
-    int count;
+    int count, is_unloaded;
+    struct tl_program
+        *next; /* all are freed at the end, so a launch can see that one is unloaded */
 };
+static tl_program *programs;
 
 static tally_status d_build(tl_gpu *g, tally *c, const char *text, size_t length, tl_code how,
                             tl_program **p)
@@ -22,9 +25,15 @@ static tally_status d_build(tl_gpu *g, tally *c, const char *text, size_t length
     (void)g, (void)c, (void)how;
     check(strlen(text) == length && !strstr(text, "KERNEL_OF(") && !strstr(text, "PARAMETERS_OF("),
           "heads of kernels are written out");
-    return *p = calloc(1, sizeof **p), TALLY_OK;
+    *p = calloc(1, sizeof **p);
+    (*p)->next = programs, programs = *p;
+    return TALLY_OK;
 }
-static void d_unload(tl_gpu *g, tl_program *p) { (void)g, free(p); }
+static void d_unload(tl_gpu *g, tl_program *p) { (void)g, p->is_unloaded = 1; }
+static void free_programs(void)
+{
+    for (tl_program *p; (p = programs); free(p)) programs = p->next;
+}
 
 /* Offsets on the device: two of these segments are long, and they are not of one length. */
 static void answer_measure(const tl_arguments_measure *a)
@@ -44,6 +53,7 @@ static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel
     const int id = check_launch(c, start),
               at = tl_kernel_number(c, p->names[0], sizeof p->names[0], p->count, name);
     (void)g;
+    check(!p->is_unloaded, "%s is launched from a program that is unloaded", name);
     if (id < 0 || !check(at >= 0, "%s", tally_error(c))) return TALLY_INVALID;
     p->count += at == p->count;
     if (id == TL_KERNEL_measure) answer_measure((const tl_arguments_measure *)arguments);
@@ -184,6 +194,31 @@ static void call_all(int cuda)
               "kernel %s was not launched as on %s", tl_gpu_kernels[id].name,
               cuda ? "CUDA" : "OpenCL");
     close_none(ctx, cpu);
+    free_programs();
+}
+
+/* The device has as many programs as it keeps, and the first one is of a call that needs one more. */
+static void check_full(void)
+{
+    tl_device *cpu;
+    tally *ctx = open_none(0, &own, &cpu);
+    tally_view v = tally_flat(x, TALLY_F32, N);
+    const int64_t cuts[] = {0, 20, 5000, 60000};
+    check_ok(ctx, tally_reduce(ctx, "sum", &v, y), "one program");
+    tl_gpu_device *const d = tl_gpu_of(ctx->device);
+    while (d->program_count < TL_GPU_PROGRAMS) {
+        tl_built *const b = &d->programs[d->program_count++];
+        *b = (tl_built){.of = d->programs[0].of, .used = ++d->turn};
+        b->of.shape = "none";
+        d_build(&gpu, ctx, "", 0, TL_CODE_AUTO, &b->program);
+    }
+    v = tally_segments(x, TALLY_F32, cuts, 3);
+    check_ok(ctx, tally_reduce(ctx, "sum", &v, y), "one program more");
+    check_ok(ctx, tally_scan(ctx, "sum", &v, &(tally_view){y, TALLY_F32, 3, 0, 0, 1, cuts}, NULL),
+             "and more");
+    check(d->program_count == TL_GPU_PROGRAMS, "%d programs", d->program_count);
+    close_none(ctx, cpu);
+    free_programs();
 }
 
 /* A program's list of kernels: no more than its capacity, no longer names. */
@@ -217,6 +252,7 @@ int main(void)
     call_all(0);
     memset(launches, 0, sizeof launches);
     call_all(1);
+    check_full();
     check_names();
     return check_finish();
 }

@@ -283,6 +283,7 @@ static tally_status statistic(const job *j, const tl_exact_form *form, double dd
 {
     const int sums = form->sums;
     const int64_t result = form->scalar.result_bytes;
+    TL_TRY(tl_no_capture(j->l.d, "statistics of exact sums wait: call them before the capture"));
     tl_exact *const e = malloc((size_t)(j->rows * sums) * sizeof *e);
     char *const values = malloc((size_t)(j->rows * result));
     tally_status status =

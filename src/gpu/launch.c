@@ -65,12 +65,14 @@ static void end_span(tl_gpu_device *d, int lane, int kind, size_t bytes)
 
 /* ---- programs ---- */
 
-/* Unloads the oldest program that no graph has. */
+/* Unloads the program that was not used for longest, of those that no graph has. So a call never
+ * unloads a program that it still has to launch. */
 static tally_status unload_one(tl_gpu_device *d)
 {
-    tl_built *p = d->programs, *const end = p + d->program_count;
-    while (p < end && p->captured) p++;
-    if (p == end)
+    tl_built *p = NULL, *const end = d->programs + d->program_count;
+    for (tl_built *b = d->programs; b < end; b++)
+        if (!b->captured && (!p || b->used < p->used)) p = b;
+    if (!p)
         return tl_unsupported(d->ctx, "graphs have all %d programs of %s", TL_GPU_PROGRAMS,
                               d->name);
     tl_gpu_drain(d); /* its kernels may still run */
@@ -99,6 +101,7 @@ static tally_status build(tl_gpu_device *d, tl_built *wanted)
     const tl_text *const of = &wanted->of;
     for (int i = 0; i < d->program_count; i++)
         if (is_same(&d->programs[i].of, of)) {
+            d->programs[i].used = ++d->turn;
             wanted->program = d->programs[i].program;
             return TALLY_OK;
         }
@@ -134,6 +137,7 @@ static tally_status build(tl_gpu_device *d, tl_built *wanted)
         status = TALLY_NO_DEVICE; /* the library's own text: the device cannot compile it */
     }
 
+    wanted->used = ++d->turn;
     if (!status) d->programs[d->program_count++] = *wanted;
     return status;
 }

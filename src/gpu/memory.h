@@ -17,6 +17,7 @@ typedef struct tl_built {
     tl_text of;
     tl_program *program;
     int captured; /* a graph has launches of it, so it stays loaded */
+    int64_t used; /* when a call last asked for it: tl_gpu_device.turn */
 } tl_built;
 
 typedef struct tl_variant tl_variant;

@@ -14,7 +14,7 @@
 enum { POLLS = 200, WAIT_MS = 10 }; /* a child has 2 s to end after SIGTERM */
 
 static tl_cleanup *first;
-static atomic_flag busy = ATOMIC_FLAG_INIT;
+static atomic_int holder; /* the process whose thread has the list; 0: none */
 
 void tl_cleanup_hold(sigset_t *old)
 {
@@ -27,14 +27,16 @@ void tl_cleanup_release(const sigset_t *old) { pthread_sigmask(SIG_SETMASK, old,
 
 static void lock(sigset_t *old)
 {
+    const int here = (int)getpid();
     tl_cleanup_hold(old);
-    while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
-    }
+    /* in a child of fork, a thread of the parent that has the list does not exist */
+    for (int by = 0; by == here || !atomic_compare_exchange_weak(&holder, &by, here);)
+        if (by == here) by = 0;
 }
 
 static void unlock(const sigset_t *old)
 {
-    atomic_flag_clear_explicit(&busy, memory_order_release);
+    atomic_store(&holder, 0);
     tl_cleanup_release(old);
 }
 

@@ -106,6 +106,15 @@ static void refused_fields(void)
     results[0] = out;
     refused(tally_mpi_fields(ctx, "sum", is_bad ? NULL : two, 2, results, MPI_COMM_WORLD),
             TALLY_INVALID, "fields or results is NULL");
+    tally_view next[2] = {two[0], two[1]};
+    for (int f = 0; f < 2; f++) two[f].next = &next[f];
+    next[1].rows -= is_bad;
+    refused(tally_mpi_fields(ctx, "dot:exact", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
+            "fields[1].next has offsets, or rows or n that are not");
+    next[1].rows = two[1].rows, next[0].n -= is_bad;
+    refused(tally_mpi_fields(ctx, "dot:exact", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
+            "fields[0].next has offsets, or rows or n that are not");
+    for (int f = 0; f < 2; f++) two[f].next = NULL;
 }
 
 /* The calls of two ranks differ, or their operators, types, parts. */

@@ -290,6 +290,9 @@ fn tile_start start_of_tile(batch b, i64 job)
     return m;
 }
 
+/* i, or the bound of low .. high that is next to it. */
+fn int within(i64 i, i64 low, i64 high) { return (int)(i < low ? low : i > high ? high : i); }
+
 /* Fills *p for tile number `job`; local memory has `capacity` items. Called by one thread. */
 fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int capacity)
 {
@@ -303,8 +306,7 @@ fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int 
     i64 free_; /* places before the first border */
 
     p->lo = lo, p->done = done, p->results = (int)results_;
-    p->before = item < 0 ? (int)-item : 0;
-    p->beyond = item + items > all ? (int)(all - item) : (int)items;
+    p->before = within(-item, 0, items), p->beyond = within(all - item, 0, items);
 
     if (listed) {
         p->border = start.border;

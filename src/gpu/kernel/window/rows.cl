@@ -20,8 +20,6 @@
  * A window is folded at its bits from high to low (order.md), so the bits of a group come after
  * those of all higher groups. For columns, window_rows takes the place of window_tile. */
 
-fn int within(i64 i, i64 low, i64 high) { return (int)(i < low ? low : i > high ? high : i); }
-
 enum {
     TILE_QUADS = THREAD_QUADS,               /* quads of a row */
     FIRST_LEVEL = QUADS_LOG - TILE_ROWS_LOG, /* log2 of the items of a row */
