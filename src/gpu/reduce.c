@@ -17,67 +17,70 @@ typedef struct {
      * and `words` words of the status table */
     int single_pass, more;
     int64_t tiles, words;
-    int whole;  /* whole columns in one launch */
+    int whole; /* columns by their parts; after a launch for `chunks` chunks of each */
+    int64_t chunks;
     int levels; /* long sequences: their nodes, level by level, and at last their results */
     int packed; /* short sequences, many to a warp */
     int warps;  /* a warp for each sequence of some chunks */
 } reduce_plan;
 
-/* Columns in one launch, whose threads take them in parts: short ones; longer ones, if blocks of
- * LINE bytes of a row keep all multiprocessors busy. */
-static int columns_whole(const tl_gpu_device *d, const tl_batch *b)
+/* Columns whose last launch has threads that take them in parts: of at most one level of nodes. */
+static int columns_whole(const tl_batch *b)
 {
-    enum { LINE = 64, SHORT = 4 * CHUNK };
-    const int64_t blocks = b->rows * b->plan->op->elem_bytes / LINE;
     assert(!b->columns_log || !b->in_place);
     if (b->n < CHUNK) return b->columns_log;
-
-    return tl_batch_across(b) && b->n <= COLUMNS_WHOLE &&
-           (b->n <= SHORT || blocks >= d->gpu->processors);
+    return tl_batch_across(b) && b->levels <= 1;
 }
 
-/* The units of 16 bytes in a row of short columns that pack_columns takes; else 0. */
-static int64_t units_of_row(const tl_launch *l, const tl_batch *b)
+/* Those of them whose chunks have a launch before: long ones; short ones, if they are many. */
+static int64_t chunks_before(const tl_gpu_device *d, const tl_batch *b)
 {
-    enum { UNIT = 16, ELEMENT_LEAST = 4, STATE_MOST = 8 };
-    const int64_t element = b->plan->op->elem_bytes, row = b->rows * element;
-    const int aligned = ((b->x.memory.address + (uint64_t)b->x.byte) | (uint64_t)row |
-                         (uint64_t)(b->stride * element)) %
-                            UNIT ==
-                        0;
-    const int packed = aligned && b->row_stride == 1 && b->n < PACK_ROWS &&
-                       element >= ELEMENT_LEAST && b->state_bytes <= STATE_MOST;
-    return packed && l->d->gpu->calls->single_launch ? row / UNIT : 0;
+    const int many = b->rows >> b->columns_log >= 8 * d->gpu->processors;
+    return b->n > COLUMNS_WHOLE || many ? b->n / CHUNK : 0;
+}
+
+/* Whether pack_columns takes short columns. */
+static int is_packed(const tl_batch *b)
+{
+    enum { ELEMENT_LEAST = 4, STATE_MOST = 8 };
+    const int element = b->plan->op->elem_bytes;
+    return b->n < PACK_ROWS && b->row_stride == 1 && element >= ELEMENT_LEAST &&
+           b->state_bytes <= STATE_MOST &&
+           (b->x.memory.address + (uint64_t)b->x.byte) % (uint64_t)element == 0;
 }
 
 /* Fewer columns, and so more threads for each, until the device is busy. */
-static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl_results *r)
+static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                                 int64_t chunks, const tl_memory *nodes)
 {
     enum { PART = 16, SECTOR = 32 }; /* min elements of a thread; min bytes of a row */
-    const int64_t busy = 3 * l->d->gpu->processors / 2, units = units_of_row(l, b);
+    const int64_t busy = 3 * l->d->gpu->processors / 2, n = b->n - chunks * CHUNK,
+                  work = n > chunks * PART ? n : chunks * PART;
+    const int element = b->plan->op->elem_bytes;
     int64_t log = WHOLE_LOG, each = PART;
 
-    if (units) {
-        const int64_t blocks = ((units - 1) >> WHOLE_LOG) + 1;
+    if (is_packed(b)) {
+        const int64_t most = (int64_t)WHOLE_THREADS *
+                             (element < PACK_BYTES ? PACK_BYTES / element : 1),
+                      blocks = (b->rows - 1) / most + 1;
         return TL_GO(l, pack_columns, blocks, .batch = *b->all, .jobs = blocks,
                      .results = r->arguments);
     }
 
-    while (b->rows >> log < busy && b->plan->op->elem_bytes << log > SECTOR &&
-           each << (WHOLE_LOG - log) < b->n)
+    while (b->rows >> log < busy && element << log > SECTOR && each << (WHOLE_LOG - log) < work)
         log--;
-    while (each << (WHOLE_LOG - log) < b->n) each *= 2;
+    while (each << (WHOLE_LOG - log) < n) each *= 2;
 
     const int64_t jobs = ((b->rows - 1) >> log) + 1;
     return TL_GO(l, whole_columns, jobs, .batch = *b->all, .log = log, .each = each, .jobs = jobs,
-                 .results = r->arguments);
+                 .nodes = tl_handle_of(nodes), .chunks = chunks, .results = r->arguments);
 }
 
 static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
 {
     const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* log2 of the elements of the smallest tile */
     const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->processors;
-    reduce_plan p = {.warps = tl_by_warp_takes(d, b, 0), .whole = columns_whole(d, b)};
+    reduce_plan p = {.warps = tl_by_warp_takes(d, b, 0), .whole = columns_whole(b)};
 
     while (p.more < TILE_LOG_MOST - (b->plan->op->elem_bytes > 4) &&
            b->n >> (log + p.more + 1) >= worth)
@@ -87,6 +90,7 @@ static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
     p.words = (p.tiles ? p.tiles : 1) * ((b->state_bytes + 7) / 8);
     p.single_pass = d->gpu->calls->single_launch && b->rows == 1 && !b->listed && b->long_count &&
                     p.tiles < TILES_MOST && p.words <= tl_status_words(d);
+    p.chunks = p.whole && b->n >= CHUNK ? chunks_before(d, b) : 0;
     p.packed = b->has_short && !p.whole;
     p.levels = b->long_count && !p.single_pass && !p.whole && (!p.warps || b->listed);
     assert(!p.single_pass || !(p.levels || p.packed));
@@ -168,8 +172,8 @@ tally_status tl_reduce_batch(tl_gpu_device *d, const tl_batch *b, const tl_resul
     (void)c;
     tally_status status = tl_batch_program(d, b, "reduce", &l);
     if (!status && p.single_pass) status = reduce_single(&l, b, r, &p);
-    if (!status && p.whole) status = reduce_whole(&l, b, r);
-    if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
+    if (!status && (p.levels || p.chunks)) status = tl_make_nodes(&l, b, &nodes);
+    if (!status && p.whole) status = reduce_whole(&l, b, r, p.chunks, &nodes);
     if (!status && p.packed) status = tl_segmented_reduce(&l, b, r);
     if (!status && p.warps) status = tl_by_warp_reduce(&l, b, r);
     if (!status && p.levels) status = finish(&l, b, r, &nodes);

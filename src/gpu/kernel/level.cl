@@ -142,38 +142,53 @@ fn state fold_column(GLOBAL const u8 *x, i64 step, i64 at, int size, par p)
     return stack[0];
 }
 
-/* Joins the nodes of the parts of a chunk, `size` elements each, and stores the chunk's node from
- * the threads of part 0. column: true if the thread has a column. */
-fn void join_parts(LOCAL state *node, int log, int size, int column, GLOBAL state *to)
+/* A chunk of 2^log columns, of which `columns` exist, in parts of `size` elements. */
+typedef struct {
+    int parts, size, log, threads;
+    i64 columns;
+} chunk_parts;
+
+/* Joins the nodes of the parts, [part][column], and stores the chunk's nodes `step` apart. */
+fn void join_parts(LOCAL state *node, chunk_parts c, GLOBAL state *to, i64 step)
 {
-    const int t = thread_index(), part = t >> log, parts = COLUMN_THREADS >> log;
-    for (int by = 1; by < parts; by *= 2) {
-        if (column && part % (2 * by) == 0)
-            node[t] = TWIN(node[t], node[t + (by << log)], by * size);
+    const int t = thread_index(), last = (1 << c.log) - 1;
+    for (int by = 1; by < c.parts; by *= 2) {
+        for (int i = t; i < c.parts / (2 * by) << c.log; i += c.threads) {
+            LOCAL state *const left = node + ((i >> c.log) * (2 * by) << c.log) + (i & last);
+            if ((i & last) < c.columns) *left = TWIN(*left, left[by << c.log], by * c.size);
+        }
         BARRIER();
     }
 
-    if (column && part == 0) *to = node[t];
+    if (t <= last && t < c.columns) to[t * step] = node[t];
 }
 
 /* A job is a chunk of 2^log columns; jobs go along all columns before the next chunk. The threads
- * of a block share the chunk. */
+ * of a block go down the chunk together, so that few places of memory are read at once: part q of
+ * the chunk is that of the threads q modulo their number. */
 KERNEL_OF(columns)
 {
-    SHARED state node[COLUMN_THREADS];
+    enum { ROUNDS = sizeof(state) > 16 ? 2 : sizeof(state) > 8 ? 4 : 8, PART = 16 };
+    SHARED state node[ROUNDS * WHOLE_THREADS];
     BATCH_OF_PARAMETERS;
-    const int width = 1 << log, parts = COLUMN_THREADS >> log, size = CHUNK_e / parts;
-    const i64 groups = (b.seqs + width - 1) >> log, count = level_count(b.n, 1);
-    const int t = thread_index(), part = t >> log;
+    const int each = (CHUNK << log) / (ROUNDS * WHOLE_THREADS), size = each > PART ? each : PART,
+              parts = CHUNK / size, t = thread_index(), column = t & ((1 << log) - 1);
+    const i64 groups = ((b.seqs - 1) >> log) + 1, count = level_count(b.n, 1);
 
     for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 c = job / groups, s = ((job - c * groups) << log) + (t & (width - 1));
-        const i64 at = c * CHUNK_e + part * size;
-        if (s < b.seqs)
-            node[t] = fold_column(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE,
-                                  b.stride * TL_SIZE, at, size, b.p);
+        const i64 c = job / groups, first = (job - c * groups) << log, s = first + column;
+        if (s < b.seqs) {
+            for (int q = t >> log; q < parts; q += WHOLE_THREADS >> log) {
+                const i64 at = c * CHUNK_e + q * size;
+                node[(q << log) + column] =
+                    fold_column(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE,
+                                b.stride * TL_SIZE, at, size, b.p);
+            }
+        }
         BARRIER();
-        join_parts(node, (int)log, size, s < b.seqs, to + s * count + c);
+        const chunk_parts p = {parts, size, (int)log, WHOLE_THREADS, b.seqs - first};
+        join_parts(node, p, to + first * count + c, count);
+        BARRIER();
     }
 }
 
@@ -210,6 +225,7 @@ KERNEL_OF(table_columns)
     const int parts = COLUMN_THREADS >> log, size = CHUNK_e / parts, line = (int)b.seqs * TL_SIZE;
     const int t = thread_index(), part = t >> log, s = t & ((1 << log) - 1);
     const staged_rows r = {LOCAL_MEMORY, parts, size * line / 16, (int)pitch};
+    const chunk_parts all = {parts, size, (int)log, COLUMN_THREADS, b.seqs};
 
     for (i64 c = group_index(); c < jobs; c += group_count()) {
         copy_rows(r, (GLOBAL u8 *)b.x + c * CHUNK_e * line, t, COLUMN_THREADS, 0);
@@ -218,12 +234,13 @@ KERNEL_OF(table_columns)
             node[t] = fold_column(r.at + part * r.pitch + s * TL_SIZE, line,
                                   c * CHUNK_e + part * size, size, b.p);
         BARRIER();
-        join_parts(node, (int)log, size, s < b.seqs, to + s * level_count(b.n, 1) + c);
+        join_parts(node, all, to + c, level_count(b.n, 1));
     }
 }
+#endif
 
-/* The first `n` < PACK_ROWS elements of column c. node[i]: the last node of 2^i elements. */
-fn maybe fold_pack_column(const bundle *e, int c, int n, par p)
+/* The fold of n < PACK_ROWS elements. node[i]: the last node of 2^i elements. */
+fn maybe fold_few(const elem *e, int n, par p)
 {
     enum { NODES = 4 };
     state node[NODES];
@@ -232,7 +249,7 @@ fn maybe fold_pack_column(const bundle *e, int c, int n, par p)
     UNROLL for (int k = 0; k < PACK_ROWS - 1; k++)
     {
         if (k >= n) continue;
-        state v = lift_e(pack_element(e[k], c), k, p);
+        state v = lift_e(e[k], k, p);
         UNROLL for (int i = 0; i < NODES; i++)
         {
             const int left = (k + 1) % (2 << i);
@@ -248,70 +265,111 @@ fn maybe fold_pack_column(const bundle *e, int c, int n, par p)
     return all;
 }
 
-/* Such columns, of rows aligned to 16 bytes. */
+/* Such columns of aligned elements. A thread takes PACK_BYTES of each row, in columns WHOLE_THREADS
+ * apart. */
 KERNEL_OF(pack_columns)
 {
+    enum { EACH = TL_SIZE < 4 || TL_SIZE > PACK_BYTES ? 1 : PACK_BYTES / TL_SIZE };
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     const int n = (int)b.n;
 
     for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 s = (job * WHOLE_THREADS + thread_index()) * PACK;
-        bundle e[PACK_ROWS];
-        if (s >= b.seqs) continue;
+        const i64 first = job * (EACH * WHOLE_THREADS) + thread_index();
+        GLOBAL const elem *x = (GLOBAL const elem *)b.x + first;
+        elem e[EACH][PACK_ROWS];
 
-        UNROLL for (int k = 0; k < PACK_ROWS - 1; k++)
+        UNROLL for (int k = 0; k < PACK_ROWS - 1; k++, x += b.stride)
         {
-            if (k < n) e[k] = *(GLOBAL const bundle *)(b.x + (s + k * b.stride) * TL_SIZE);
+            UNROLL for (int c = 0; c < EACH; c++)
+            {
+                if (k < n && first + c * WHOLE_THREADS < b.seqs) e[c][k] = x[c * WHOLE_THREADS];
+            }
         }
-        UNROLL for (int c = 0; c < (TL_SIZE < 4 ? 0 : PACK); c++)
-            store_reduced(out, b, s + c, fold_pack_column(e, c, n, b.p), n);
+        UNROLL for (int c = 0; c < EACH; c++)
+        {
+            const i64 s = first + c * WHOLE_THREADS;
+            if (s < b.seqs) store_reduced(out, b, s, fold_few(e[c], n, b.p), n);
+        }
     }
 }
-#endif
 
-/* Columns of up to COLUMNS_WHOLE elements in one launch. A job is 2^log columns. The threads of a
- * block share their elements, `each` of a part; the thread of the last part, which may have fewer,
- * computes S. */
+/* n items of a column in parts of `size`; an item has `unit` elements, and `before` elements are
+ * before the first. */
+typedef struct {
+    int n, size, unit;
+    i64 before;
+} column_parts;
+
+fn int last_part(column_parts c) { return c.n ? (c.n - 1) / c.size : 0; }
+
+/* Folds the parts of a column onto v; the result is that of the thread of the last part. node: of
+ * full parts, one for each thread; stack: nodes of this thread's part; has: it has a column. */
+fn maybe fold_parts(LOCAL state *node, const state *stack, column_parts c, int log, int has,
+                    maybe v)
+{
+    const int t = thread_index(), width = 1 << log, part = t >> log, full = c.n / c.size;
+    int done = 0, top = 0;
+    BARRIER();
+
+    for (int by = 1; 2 * by <= full; by *= 2) {
+        if (has && part % (2 * by) == 0 && part + 2 * by <= full)
+            node[t] = TWIN(node[t], node[t + by * width], (i64)by * c.size * c.unit);
+        BARRIER();
+    }
+    if (!has || part != last_part(c)) return v;
+
+    for (int k = COLUMNS_LOG; k >= 0; k--) {
+        const int count = 1 << k;
+        if (!(c.n >> k & 1)) continue;
+        v = then(v,
+                 count >= c.size ? node[done / c.size * width + (t & (width - 1))] : stack[top++],
+                 c.before + (i64)done * c.unit, (i64)count * c.unit);
+        done += count;
+    }
+    return v;
+}
+
+/* Columns of up to COLUMNS_WHOLE elements in one launch, or of `chunks` chunks, whose nodes are
+ * given, and fewer than CHUNK elements after them. A job is 2^log columns. The threads of a block
+ * share the nodes, and then the elements, `each` of a part. */
 KERNEL_OF(whole_columns)
 {
-    SHARED state node[WHOLE_THREADS];
+    SHARED state node[WHOLE_THREADS], start[WHOLE_THREADS];
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    const int width = 1 << log, t = thread_index(), column = t & (width - 1), part = t >> log;
-    const int n = (int)b.n, size = (int)each, full = n / size, last = (n - 1) / size,
-              left = n - part * size, mine = left < size ? left : size;
+    const int t = thread_index(), column = t & ((1 << log) - 1), part = t >> log;
+    const i64 before = chunks * CHUNK_e;
+    column_parts high = {(int)chunks, 1, CHUNK, 0},
+                 low = {(int)(b.n - before), (int)each, 1, before};
+    while (high.size << (WHOLE_LOG - log) < high.n) high.size *= 2;
 
     for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 s = (job << log) + column, at = (i64)part * size;
+        const i64 s = (job << log) + column, at = before + part * low.size;
+        const int has = s < b.seqs, left = low.n - part * low.size;
         state stack[COLUMNS_LOG + 1];
+        maybe v = nothing(b.p);
+        int top = 0;
 
-        if (s < b.seqs && mine > 0) {
+        for (int k = part * high.size; has && k < high.n && k < (part + 1) * high.size; k++) {
+            state one = nodes[s * chunks + k];
+            for (int i = 0; k >> i & 1 && 2 << i <= high.size; i++)
+                one = TWIN(stack[--top], one, CHUNK_e << i);
+            stack[top++] = one;
+        }
+        if (top) node[t] = stack[0];
+        v = fold_parts(node, stack, high, (int)log, has, v);
+        if (part == last_part(high)) start[column] = v.s;
+        BARRIER();
+        v.s = start[column], v.have = chunks > 0;
+
+        if (has && left > 0) {
             fold_down(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE, b.stride * TL_SIZE, at,
-                      mine, b.p, stack);
+                      left < low.size ? left : low.size, b.p, stack);
             node[t] = stack[0];
         }
-        BARRIER();
-
-        for (int by = 1; 2 * by <= full; by *= 2) {
-            if (s < b.seqs && part % (2 * by) == 0 && part + 2 * by <= full)
-                node[t] = TWIN(node[t], node[t + by * width], by * size);
-            BARRIER();
-        }
-
-        if (s < b.seqs && part == last) {
-            maybe v = nothing(b.p);
-            int done = 0, top = 0;
-
-            for (int k = COLUMNS_LOG; k >= 0; k--) {
-                const int count = 1 << k, whole = count >= size;
-                if (!(n >> k & 1)) continue;
-                v = then(v, whole ? node[done / size * width + column] : stack[top++], done, count);
-                done += count;
-            }
-
-            store_reduced(out, b, s, v, n);
-        }
+        v = fold_parts(node, stack, low, (int)log, has, v);
+        if (has && part == last_part(low)) store_reduced(out, b, s, v, b.n);
         BARRIER();
     }
 }
