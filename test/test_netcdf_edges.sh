@@ -169,7 +169,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 130000)"' True; f
 # ---- keys that are called like the operator ----
 make keys.nc classic 'dimensions: time = 3 ; x = 2 ; variables: int sum(time), sum_result(time) ; float v(time, x) ; data: v = 1, 2, 3, 4, 5, 6 ; sum = 4, 5, 4 ; sum_result = 1, 1, 1 ;'
 data 'reduce sum --variable v --axis time --by sum keys.nc' 'netcdf o { dimensions: sum = 2 ; x = 2 ; variables: float v_sum(sum, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:cell_methods = "time: sum" ; int sum(sum) ; data: v_sum = 6, 8, 3, 4 ; sum = 4, 5 ; }'
-data 'reduce sum --variable v --axis time --by sum,sum_result keys.nc' 'netcdf o { dimensions: group = 2 ; x = 2 ; variables: float v_sum(group, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:cell_methods = "time: sum" ; int sum(group) ; int sum_result(group) ; data: v_sum = 6, 8, 3, 4 ; sum = 4, 5 ; sum_result = 1, 1 ; }'
+data 'reduce sum --variable v --axis time --by sum,sum_result keys.nc' 'netcdf o { dimensions: group = 2 ; x = 2 ; variables: float v_sum(group, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:cell_methods = "time: sum" ; v_sum:coordinates = "sum sum_result" ; int sum(group) ; int sum_result(group) ; data: v_sum = 6, 8, 3, 4 ; sum = 4, 5 ; sum_result = 1, 1 ; }'
 data 'reduce max --variable v --axis time --by sum keys.nc' 'netcdf o { dimensions: sum = 2 ; x = 2 ; variables: float v_max(sum, x) ; v_max:_FillValue = NaNf ; v_max:long_name = "max of v" ; v_max:cell_methods = "time: maximum" ; int sum(sum) ; data: v_max = 5, 6, 3, 4 ; sum = 4, 5 ; }'
 
 # ---- the results of a fragment of many sequences ----

@@ -235,8 +235,8 @@ def _from_pandas(object, name):
     if isinstance(values, numpy.ndarray):
         return values, kind
     if not hasattr(type(object), "dtype") or not hasattr(type(object), "to_numpy"):  # a Timestamp, NA, groupby
-        hint = "; tally.sum(x, by=keys) has a result for each group" if name == "x" and hasattr(type(object), "groups") else ""
-        raise TypeError(f"{name} is of type {type(object).__name__}: must be an array{hint}")
+        hint = name == "x" and hasattr(type(object), "groups") and "; tally.sum(x, by=keys) has a result for each group"
+        raise TypeError(f"{name} is of type {type(object).__name__}: must be an array{hint or ''}")
     if str(object.dtype).startswith("extension<arrow.bool8>"):  # bytes, of which all but 0 are True
         values = type(values)(values.__arrow_array__().cast("bool"))
     missing = getattr(values, "isna", None)
