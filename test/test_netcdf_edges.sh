@@ -113,6 +113,11 @@ bad 1 'tally reduce sum begin.nc' 'tally: begin.nc: is no NetCDF file: a variabl
 bad 1 ': >empty.nc; tally reduce sum empty.nc' 'tally: empty.nc: is empty: it has 0 bytes'
 bad 1 'tally reduce sum --axis d --variable v good.nc empty.nc' 'tally: empty.nc: is empty: it has 0 bytes'
 
+# ---- groups are listed beside the variables ----
+make inside.nc netCDF-4 'dimensions: x = 1 ; group: g { variables: float v(x) ; } group: h { variables: float w(x) ; }'
+bad 2 'tally reduce sum inside.nc' 'tally: inside.nc: 0 variables are fields of numbers; there are group /g, group /h'
+bad 2 'tally reduce sum --variable v inside.nc' "tally: inside.nc: no variable 'v'; the variables are group /g, group /h"
+
 # ---- a dimension of a group that hides another one: no coordinate of that one ----
 for length in 1000 5; do
     make shadow.nc netCDF-4 "dimensions: x = $length ; variables: double x(x) ; group: g { dimensions: x = 5 ; y = 3 ; variables: float v(y, x) ;
