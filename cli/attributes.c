@@ -102,6 +102,24 @@ static char *command_of(const options *o)
     return NULL;
 }
 
+/* The names of the times, and of several keys, in the words of CF. The caller frees it; NULL: no
+ * memory. */
+static char *beside(const netcdf_of *of)
+{
+    const answer *const a = of->groups;
+    char *text = NULL;
+    size_t bytes;
+    FILE *const f = open_memstream(&text, &bytes);
+    if (!f) return NULL;
+    const char *const times = of->times ? of->times->name : NULL;
+    if (times) fputs(times, f);
+    for (int64_t c = 0; a && a->key_dtypes && a->key_columns > 1 && c < a->key_columns; c++)
+        fprintf(f, "%s%s", times || c ? " " : "", netcdf_key(a, c));
+    if (!fclose(f)) return text;
+    free(text);
+    return NULL;
+}
+
 int attributes_result(tally_file *file, tally *ctx, const netcdf_of *of, int i, const char *name)
 {
     target t = {file, ctx, name, DONE};
@@ -127,7 +145,10 @@ int attributes_result(tally_file *file, tally *ctx, const netcdf_of *of, int i, 
     }
     if (of->axis && row >= 0 && known[row].method)
         set_joined(&t, "cell_methods", of->axis, ": ", known[row].method);
-    if (of->times) set(&t, "coordinates", of->times->name);
+    char *const names = beside(of);
+    if (!names) return fail_memory("the coordinates", 1);
+    if (*names) set(&t, "coordinates", names);
+    free(names);
     return t.code;
 }
 
@@ -152,6 +173,25 @@ static int is_there(tally *ctx, const char *path, const char *variable)
     const int there = !tally_file_open(ctx, path, &f, &file);
     if (there) tally_file_close(file);
     return there;
+}
+
+int axis_write(tally_file *file, const options *o, const input *in, const layout *l, int64_t first,
+               int64_t step, int64_t count)
+{
+    const char *const axis = in->info.dimensions ? in->info.dimensions[l->axis] : NULL;
+    if (!axis || count == l->len || !is_there(in->ctx, in->name, axis)) return DONE;
+    coordinate c = {.of = in, .name = axis, .as_stored = 1, .part = -1, .any_units = 1};
+    target t = {file, in->ctx, axis, coordinate_read(&c, o, l)};
+    const size_t size = t.code ? 0 : tally_dtype_size(c.dtype);
+    for (int64_t i = 0; i < count && !t.code; i++)
+        memmove(c.values + (size_t)i * size, c.values + (size_t)(first + i * step) * size, size);
+    if (!t.code && !c.differs) {
+        t.code = code_of(in->ctx, tally_file_coordinate(file, axis, l->axis, c.dtype, c.values));
+        set(&t, "units", c.units);
+        set(&t, "calendar", c.calendar);
+    }
+    coordinate_free(&c);
+    return t.code;
 }
 
 int times_open(times_of *t, const options *o, const input *in, const layout *l, const groups *g)

@@ -27,7 +27,7 @@ char *dimensions_of(const input *in, unsigned axes, const char *name)
     return text;
 }
 
-static const char *key_name(const answer *a, int64_t c) /* without its group */
+const char *netcdf_key(const answer *a, int64_t c)
 {
     const char *const slash = strrchr(a->key_names[c], '/');
     return slash ? slash + 1 : a->key_names[c];
@@ -43,7 +43,7 @@ static int is_taken(const char *name, const char *dimensions, const answer *a)
         at += length;
     }
     for (int64_t c = 0; a && a->key_dtypes && c < a->key_columns; c++)
-        if (!strcmp(key_name(a, c), name)) return 1;
+        if (!strcmp(netcdf_key(a, c), name)) return 1;
     return 0;
 }
 
@@ -178,9 +178,9 @@ static int put_keys(tally_file *file, tally *ctx, const answer *a, int at)
                 tally_parse_value(a->key_dtypes[c], cell, strlen(cell), to);
         }
         tally_status status =
-            tally_file_coordinate(file, key_name(a, c), at, a->key_dtypes[c], values);
+            tally_file_coordinate(file, netcdf_key(a, c), at, a->key_dtypes[c], values);
         if (!status && seasons)
-            status = tally_file_attribute(file, key_name(a, c), "long_name",
+            status = tally_file_attribute(file, netcdf_key(a, c), "long_name",
                                           "1 DJF, 2 MAM, 3 JJA, 4 SON");
         code = code_of(ctx, status);
     }

@@ -99,6 +99,8 @@ typedef struct sink sink;
  * lines of the input before the first line that has results. */
 int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
               const int64_t *shape, int64_t passed);
+/* netcdf: the coordinate of an axis of which a window leaves steps out (axis_write). */
+int sink_axis(sink *s, const options *o, const layout *l, int64_t first, int64_t step);
 /* Writes count results, with all lanes, of each operator. */
 int sink_write(sink *s, const char *const *results, int64_t count);
 /* Commits if code is DONE. s may be NULL. */
@@ -140,6 +142,8 @@ typedef struct netcdf_of {
 } netcdf_of;
 /* Checks that --name has a name for each operator, and that the results go to NetCDF. */
 int netcdf_check(const options *o, int ops);
+/* The name of key c, without its group. */
+const char *netcdf_key(const answer *a, int64_t c);
 /* Describes the content of a new file, before its elements are written. */
 int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of);
 /* Replaces results without a value by the value of --empty. places: NULL, or the results that
@@ -161,6 +165,10 @@ typedef struct times_of {
 int times_open(times_of *t, const options *o, const input *in, const layout *l, const groups *g);
 int times_write(const times_of *t, tally_file *file, tally *ctx, const char *dimension);
 void times_close(times_of *t);
+/* Writes the coordinate of dimension l->axis where a window has fewer results than there are
+ * steps: that of the steps first, first + step, ... */
+int axis_write(tally_file *file, const options *o, const input *in, const layout *l, int64_t first,
+               int64_t step, int64_t count);
 /* Describes result i, whose variable is `name`; and the file. */
 int attributes_result(tally_file *file, tally *ctx, const netcdf_of *of, int i, const char *name);
 int attributes_file(tally_file *file, tally *ctx, const options *o);

@@ -159,6 +159,14 @@ int64_t series_lines_before(const run *r)
                : 0;
 }
 
+int series_sink(const run *r, sink **to, input *in, int ndim, const int64_t *shape, const layout *l)
+{
+    const tally_window_options *const w = r->how.window;
+    const int64_t passed = series_lines_before(r);
+    const int code = sink_open(to, r->ctx, r->o, in, &r->ops, ndim, shape, l->axis ? 0 : passed);
+    return code || !w ? code : sink_axis(*to, r->o, l, passed, w->step > 1 ? w->step : 1);
+}
+
 /* Limits the extents of a window to the length of the data, because a stream stores as many
  * elements as the window has. For a very wide window on a pipe this loads the data, to know its
  * length. */
@@ -189,8 +197,7 @@ static int run_stream(run *r, input *in, int64_t columns)
                               columns};
     code = flow_open(r, &f);
     if (!code)
-        code = sink_open(&f.to, r->ctx, r->o, in, &r->ops, columns ? 2 : 1, shape,
-                         series_lines_before(r));
+        code = series_sink(r, &f.to, in, columns ? 2 : 1, shape, &(layout){.axis = 0, .len = rows});
     if (!code) code = pump(r, &f);
     progress_end(&r->p);
     code = sink_close(f.to, code);

@@ -24,6 +24,9 @@ const tally_scan_options *series_options(const run *r, int i, tally_scan_options
 /* The lines of a table before the first result: with edges valid, the lines before the first full
  * window. */
 int64_t series_lines_before(const run *r);
+/* Opens the sink for results of this shape; l has the axis and its steps. */
+int series_sink(const run *r, sink **to, input *in, int ndim, const int64_t *shape,
+                const layout *l);
 
 /* ---- slabs.c: along the first dimension of a NetCDF array, in the order of the file ---- */
 /* *taken 0: the array fits --memory, or this method does not apply; nothing was done. */

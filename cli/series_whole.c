@@ -138,9 +138,7 @@ int series_whole(run *r, input *in)
     for (int i = 0; i < r->ops.all && !code; i++) code = whole(r, in, &l, i, len, count, &out[i]);
     if (!code) code = input_sound(in);
     if (!code) code = second_sound(&r->beside);
-    if (!code)
-        code = sink_open(&to, r->ctx, r->o, in, &r->ops, array ? in->ndim : 1, shape,
-                         l.axis == 0 ? series_lines_before(r) : 0);
+    if (!code) code = series_sink(r, &to, in, array ? in->ndim : 1, shape, &l);
     if (!code) code = sink_write(to, (const char *const *)out, count);
     code = sink_close(to, code);
     for (int i = 0; out && i < r->ops.all; i++) free(out[i]);

@@ -172,6 +172,12 @@ int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const opera
                : document_open(&s->doc, ctx, format == TO_JSON && !s->to_stdout ? s->path : NULL);
 }
 
+int sink_axis(sink *s, const options *o, const layout *l, int64_t first, int64_t step)
+{
+    if (!s->netcdf || s->ndim - (s->ops->info->lanes > 1) != s->in->ndim) return DONE;
+    return axis_write(s->file, o, s->in, l, first, step, s->shape[l->axis]);
+}
+
 static int keep_results(memory *m, const void *results, size_t bytes)
 {
     if (bytes > m->capacity - m->used) {

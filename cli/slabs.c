@@ -101,8 +101,7 @@ static int run_slabs(slab *b)
     if (b->r->how.window) shape[0] = tally_window_length(len, &b->window);
     int code = open_streams(b);
     if (!code)
-        code = sink_open(&b->to, b->r->ctx, b->r->o, b->in, &b->r->ops, in->ndim, shape,
-                         series_lines_before(b->r));
+        code = series_sink(b->r, &b->to, b->in, in->ndim, shape, &(layout){.axis = 0, .len = len});
     for (int64_t at = 0; at < len && !code; at += count[0]) {
         start[0] = at;
         count[0] = b->now < len - at ? b->now : len - at;

@@ -15,7 +15,8 @@ int main(void)
     if (tally_open(&t, "cpu")) return fprintf(stderr, "%s\n", tally_error(NULL)), 1;
 
     /* Column 1: DAYS elements, SHOPS apart. One sequence, so row_stride is not used. */
-    const tally_view column = {(void *)&sales[0][1], TALLY_F64, 1, DAYS, 0, SHOPS, NULL};
+    const tally_view column = {
+        .data = (void *)&sales[0][1], .dtype = TALLY_F64, .rows = 1, .n = DAYS, .stride = SHOPS};
     const tally_view out = tally_flat(total, TALLY_F64, DAYS);
     if (tally_scan(t, "sum", &column, &out, NULL))
         return fprintf(stderr, "%s\n", tally_error(t)), 1;

@@ -113,6 +113,11 @@ bad 1 'tally reduce sum begin.nc' 'tally: begin.nc: is no NetCDF file: a variabl
 bad 1 ': >empty.nc; tally reduce sum empty.nc' 'tally: empty.nc: is empty: it has 0 bytes'
 bad 1 'tally reduce sum --axis d --variable v good.nc empty.nc' 'tally: empty.nc: is empty: it has 0 bytes'
 
+# ---- groups are listed beside the variables ----
+make inside.nc netCDF-4 'dimensions: x = 1 ; group: g { variables: float v(x) ; } group: h { variables: float w(x) ; }'
+bad 2 'tally reduce sum inside.nc' 'tally: inside.nc: 0 variables are fields of numbers; there are group /g, group /h'
+bad 2 'tally reduce sum --variable v inside.nc' "tally: inside.nc: no variable 'v'; the variables are group /g, group /h"
+
 # ---- a dimension of a group that hides another one: no coordinate of that one ----
 for length in 1000 5; do
     make shadow.nc netCDF-4 "dimensions: x = $length ; variables: double x(x) ; group: g { dimensions: x = 5 ; y = 3 ; variables: float v(y, x) ;
@@ -169,7 +174,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 130000)"' True; f
 # ---- keys that are called like the operator ----
 make keys.nc classic 'dimensions: time = 3 ; x = 2 ; variables: int sum(time), sum_result(time) ; float v(time, x) ; data: v = 1, 2, 3, 4, 5, 6 ; sum = 4, 5, 4 ; sum_result = 1, 1, 1 ;'
 data 'reduce sum --variable v --axis time --by sum keys.nc' 'netcdf o { dimensions: sum = 2 ; x = 2 ; variables: float v_sum(sum, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:cell_methods = "time: sum" ; int sum(sum) ; data: v_sum = 6, 8, 3, 4 ; sum = 4, 5 ; }'
-data 'reduce sum --variable v --axis time --by sum,sum_result keys.nc' 'netcdf o { dimensions: group = 2 ; x = 2 ; variables: float v_sum(group, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:cell_methods = "time: sum" ; int sum(group) ; int sum_result(group) ; data: v_sum = 6, 8, 3, 4 ; sum = 4, 5 ; sum_result = 1, 1 ; }'
+data 'reduce sum --variable v --axis time --by sum,sum_result keys.nc' 'netcdf o { dimensions: group = 2 ; x = 2 ; variables: float v_sum(group, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:cell_methods = "time: sum" ; v_sum:coordinates = "sum sum_result" ; int sum(group) ; int sum_result(group) ; data: v_sum = 6, 8, 3, 4 ; sum = 4, 5 ; sum_result = 1, 1 ; }'
 data 'reduce max --variable v --axis time --by sum keys.nc' 'netcdf o { dimensions: sum = 2 ; x = 2 ; variables: float v_max(sum, x) ; v_max:_FillValue = NaNf ; v_max:long_name = "max of v" ; v_max:cell_methods = "time: maximum" ; int sum(sum) ; data: v_max = 5, 6, 3, 4 ; sum = 4, 5 ; }'
 
 # ---- the results of a fragment of many sequences ----

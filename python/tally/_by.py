@@ -6,7 +6,7 @@ from array import array
 from collections import namedtuple
 
 from . import _columns, _core, _kinds, _tables, _words
-from ._kinds import _library, class_of
+from ._kinds import _library, class_of, is_column
 
 __all__ = ["Keyed"]
 
@@ -152,15 +152,27 @@ def _keys_of(by):
         return [(None, by)]
     if isinstance(by, dict):
         return list(by.items())
+    if isinstance(by, _tables.Named):
+        return by
+    if library in ("pandas", "polars") and not _has_rows(by, library):
+        raise TypeError(f"by is of type {type(by).__name__}: must be an array of keys, one for each element of x")
     if library in ("pandas", "polars") and hasattr(by, "columns"):
         return [(name, by[name]) for name in by.columns]
     if library == "pyarrow" and hasattr(by, "column_names"):
         return [(name, _decoded(by.column(at))) for at, name in enumerate(by.column_names)]
     if library == "pandas" and class_of(by).__name__ == "MultiIndex":
         return [(name, by.get_level_values(at)) for at, name in enumerate(by.names)]
-    if isinstance(by, (list, tuple)) and by and all(_is_column(each) for each in by):
+    if isinstance(by, (list, tuple)) and by and all(is_column(each) for each in by):
         return [(_name(each), _decoded(each)) for each in by]
     return [(_name(by), _decoded(by))]
+
+
+def _has_rows(by, library):
+    """Whether it is a column or a table, and no Grouper, groupby or expression."""
+    if library == "polars":
+        return class_of(by).__name__ in ("Series", "DataFrame")
+    pandas = sys.modules["pandas"]
+    return isinstance(by, (pandas.Series, pandas.Index, pandas.DataFrame, pandas.api.extensions.ExtensionArray))
 
 
 def _decoded(column):
@@ -177,10 +189,6 @@ def _decoded(column):
 def _name(column):
     name = getattr(column, "name", None)
     return None if callable(name) else name
-
-
-def _is_column(object):
-    return hasattr(type(object), "__len__") and not isinstance(object, (str, bytes, tuple, frozenset))
 
 
 def _encode(column, keep):

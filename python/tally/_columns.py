@@ -80,7 +80,7 @@ def zone(x):
 def _pandas(x, name):
     pandas = sys.modules["pandas"]
     dtype = getattr(x, "dtype", None)
-    if dtype is None:
+    if not hasattr(dtype, "kind"):  # that of a groupby is a Series
         return None, None
     if type(dtype).__module__ == "numpy.dtypes" and dtype.kind in "biuf":
         return x.values, None

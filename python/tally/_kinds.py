@@ -22,6 +22,11 @@ def _library(object):
     return _found(type(object))[1]
 
 
+def is_column(object):
+    """Whether it may be a column of keys, and not one key."""
+    return hasattr(type(object), "__len__") and not isinstance(object, (str, bytes, tuple, frozenset))
+
+
 _known: dict = {}  # what _found has found, by class
 
 
@@ -66,7 +71,7 @@ def take(object, name):
     """Something that can be read instead of `object`, and what its results are: 0 a tally.Array or a number, 1 NumPy's,
     2 made by `give`."""
     if _library(object) == "pandas":
-        if name == "x" and getattr(object, "ndim", 1) == 2:
+        if name == "x" and getattr(object, "ndim", 1) == 2 and hasattr(type(object), "to_numpy"):
             raise TypeError("x is a table: must be one of its columns, or all of them as x.to_numpy()")
         return _from_pandas(object, name)
     if type(object) is str:  # NumPy would make an array of text
@@ -152,6 +157,11 @@ def _from_list(values, name):
     if any(isinstance(value, numpy.ma.MaskedArray) for value in flat):
         return numpy.ma.concatenate([numpy.ma.ravel(value) for value in flat]).reshape(shape)
     found = numpy.asarray(values)
+    other = next((kind for kind in map(type, flat) if not issubclass(kind, (int, float, numpy.generic))), None)
+    if found.dtype == object and name == "x" and other:
+        hint = {"NoneType": "NaN of None", "Decimal": "floats", "Fraction": "floats"}.get(other.__name__)
+        hint = hint and f"; numpy.array(x, 'float64') makes {hint}"
+        raise TypeError(f"x has elements of type {other.__name__}: must be numbers{hint or ''}")
     if found.dtype.kind in "fO" and all(issubclass(kind, (int, numpy.integer)) for kind in kinds):
         return _plain(list(map(_python, flat)), shape, name, {int})  # NumPy makes floats of int64 and uint64 together
     return found
@@ -224,8 +234,9 @@ def _from_pandas(object, name):
     kind = 2 if class_of(object).__name__ == "Series" else 1
     if isinstance(values, numpy.ndarray):
         return values, kind
-    if not hasattr(object, "dtype"):  # a Timestamp, NA
-        raise TypeError(f"{name} is of type {type(object).__name__}: must be an array")
+    if not hasattr(type(object), "dtype") or not hasattr(type(object), "to_numpy"):  # a Timestamp, NA, groupby
+        hint = name == "x" and hasattr(type(object), "groups") and "; tally.sum(x, by=keys) has a result for each group"
+        raise TypeError(f"{name} is of type {type(object).__name__}: must be an array{hint or ''}")
     if str(object.dtype).startswith("extension<arrow.bool8>"):  # bytes, of which all but 0 are True
         values = type(values)(values.__arrow_array__().cast("bool"))
     missing = getattr(values, "isna", None)

@@ -8,7 +8,7 @@ from itertools import repeat
 
 from . import _core
 from ._columns import is_time, take
-from ._kinds import _library, class_of, same_labels
+from ._kinds import _library, class_of, is_column, same_labels
 
 __all__ = ["call", "column_named", "each_column", "keyed_by", "opened", "with_keys"]
 
@@ -114,21 +114,29 @@ def column_named(x, name):
     return column, rest, back
 
 
+class Named(list):
+    """Columns of keys, each with its name: (name, column)."""
+
+
 def keyed_by(x, by):
-    """A table without the columns that ``by`` names, and these columns, by name; anything else as it is."""
+    """A table without the columns that ``by`` names, and the columns of keys; anything else as it is."""
     words = [by] if isinstance(by, str) else by
-    if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
+    if not isinstance(words, (list, tuple)) or not any(isinstance(word, str) for word in words):
         return x, by
     table = opened(x)
-    if table is None:
-        return x, by
-    keys = {}
+    if table is None or not all(isinstance(word, str) or is_column(word) for word in words):
+        return x, by  # keys of the rows
+    keys = Named()
     for word in words:
+        if not isinstance(word, str):
+            keys.append((getattr(word, "name", None), word))
+            continue
         found = [at for at, name in enumerate(table.names) if name == word]
         if len(found) != 1:
             hint = "; keys of the rows go into an array" if len(words) == table.height else ""
             raise ValueError(f"by is {word!r}: x has {len(found)} columns of this name: {_listed(table.names)}{hint}")
-        keys[word], x = table.split(found[0])
+        column, x = table.split(found[0])
+        keys.append((word, column))
         table = opened(x)
     return x, keys
 

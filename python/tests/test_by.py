@@ -257,6 +257,12 @@ def test_results_are_of_the_library_of_x():
     assert tally.var(s, by=k, correction=1).tolist() == [2.0, 2.0]
     assert tally.dot(s, s * 2, by=k).tolist() == [20.0, 40.0]
     assert tally.sum(s[:0], by=[]).tolist() == []
+    table, more = pd.DataFrame({"k": k, "v": s.to_numpy()}), np.array([1, 1, 1, 2])  # a name and an array
+    pd.testing.assert_frame_equal(tally.sum(table, by=["k", more], sort=True), table.groupby(["k", more]).sum())
+    assert tally.cumsum(table, by=["k", list(more)])["v"].tolist() == [1.0, 2.0, 4.0, 4.0]
+    both = tally.sum(pa.table(table), by=["k", pa.array(more)])
+    assert both.to_pydict() == {"k": ["a", "b", "b"], "key": [1, 1, 2], "v": [4.0, 2.0, 4.0]}
+    assert tally.sum(table[["v"]], by=["k", pd.NA, "l", 3]).index.tolist() == ["k", "l", 3]  # keys of the rows
     nulls = pa.array([1, None, 3, None])
     assert tally.sum(nulls, by=k).values.to_pylist() == [4, 0]
     assert tally.scan(nulls, "sum", by=k).to_pylist() == [1, 0, 4, 0]
@@ -315,6 +321,12 @@ X = np.arange(4.0)
         (lambda: tally.sum(X, by=["a", "b"]), "by has 2 elements: must have 4, one for each element of x"),
         (lambda: tally.sum(X, by="city"), "by is 'city': must be an array of keys"),
         (lambda: tally.sum(X, by={}), "by has no keys"),
+        (lambda: tally.sum(X, by=pd.Grouper(freq="D")), "by is of type TimeGrouper: must be an array of keys"),
+        (lambda: tally.sum(X, by=pl.col("k")), "by is of type Expr: must be an array of keys"),
+        (lambda: tally.sum(X, by=pd.Series(X).groupby([1, 1, 2, 2])), "by is of type SeriesGroupBy: must be"),
+        (lambda: tally.sum(pd.Series(X).groupby([1, 1, 2, 2])), r"x is of type SeriesGroupBy.*tally.sum\(x, by=keys\)"),
+        (lambda: tally.sum(pd.DataFrame({"x": X}).groupby([1, 1, 2, 2])), "x is of type DataFrameGroupBy: must be"),
+        (lambda: tally.sum([1, None]), r"of type NoneType: must be numbers; numpy.array\(x, 'float64'\) makes NaN"),
         (lambda: tally.sum(X, by=np.ones((2, 2))), r"by has shape \(2, 2\): must have one axis"),
         (lambda: tally.sum(X.reshape(2, 2), by=[1, 2, 3, 4]), "x has 2 axes"),
         (lambda: tally.sum(X, by=[1, 2, 3, 4], axis=0), "axis: cannot be given with by"),

@@ -35,6 +35,7 @@ enum { NC_NOERR = 0, NC_EBADDIM = -46, NC_MAX_NAME = 256, NC_MAX_VAR_DIMS = 1024
     CALL(int, nc_close, (int file)) \
     CALL(int, nc_inq_grp_full_ncid, (int file, const char *name, int *group)) \
     CALL(int, nc_inq_grpname_full, (int group, size_t *length, char *name)) \
+    CALL(int, nc_inq_grps, (int group, int *count, int *groups)) \
     CALL(int, nc_inq_nvars, (int file, int *count)) \
     CALL(int, nc_inq_varid, (int file, const char *name, int *variable)) \
     CALL(int, nc_inq_var, \

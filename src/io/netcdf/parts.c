@@ -68,10 +68,11 @@ static int is_field(int group, int variable)
            !is_named(group, v.name);
 }
 
+/* Lists variables, and the groups inside a group if they are few. */
 static size_t list_variables(int group, int fields, char *out, size_t capacity)
 {
-    int count = 0;
-    size_t n = 0;
+    int count = 0, inside = 0, groups[8];
+    size_t n = 0, length;
 
     *out = 0;
     tl_nc.nc_inq_nvars(group, &count);
@@ -81,6 +82,15 @@ static size_t list_variables(int group, int fields, char *out, size_t capacity)
         if (n + 120 > capacity) return n + (size_t)snprintf(out + n, capacity - n, ", ...");
         if (n) n += (size_t)snprintf(out + n, capacity - n, ", ");
         n += tl_netcdf_describe(group, v, out + n, capacity - n);
+    }
+
+    if (!tl_nc.nc_inq_grps(group, &inside, NULL) && inside > 8) return n;
+    tl_nc.nc_inq_grps(group, NULL, groups);
+    for (int g = 0; g < inside; g++) {
+        if (tl_nc.nc_inq_grpname_full(groups[g], &length, NULL) || n + length + 20 > capacity)
+            break;
+        n += (size_t)snprintf(out + n, capacity - n, "%sgroup ", n ? ", " : "");
+        if (!tl_nc.nc_inq_grpname_full(groups[g], &length, out + n)) n += length;
     }
     return n;
 }
