@@ -69,12 +69,16 @@ failed:
     return NULL;
 }
 
-/* Makes an array of the `made` results in `from`. */
+/* Makes an array of the `made` results in `from`. They may be those of rows of earlier chunks, so
+ * chunks of pandas get no index: NumPy's arrays. */
 static PyObject *results(const stream *s, const pt_operand *like, const char *from, int64_t made)
 {
+    const int labelled = like->kind == PT_OTHER && PyObject_HasAttrString(like->object, "iloc");
+    const pt_operand plain = {.kind = PT_NUMPY, .device = -1};
     pt_operand out;
     PyObject *object;
     int64_t shape[2] = {made, s->verb.info.lanes};
+    if (labelled && pt_numpy_empty) like = &plain;
     if (pt_make(like, s->verb.out, s->verb.out_bool, s->verb.info.lanes > 1 ? 2 : 1, shape, &out,
                 &object))
         return NULL;

@@ -217,6 +217,9 @@ def _plain(column):
         return _of_numpy(column)
     if isinstance(column, str):
         raise TypeError(f"by is {column!r}: must be an array of keys, one for each element of x")
+    shape = _core.like(column, "by")[1]
+    if len(shape) != 1:
+        raise ValueError(f"by has shape {shape}: must have one axis, a key for each element of x")
     return column, "numbers", None
 
 

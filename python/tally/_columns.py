@@ -233,6 +233,8 @@ def fold(call, x):
     leave = mask if not skips and base != "count" else absent if mask is None else absent | mask
     if leave is not None and leave.any():
         where = call["where"]
+        if where is not None and _core.present(where, None, None) is not None:
+            raise ValueError("where has elements that are left out (nulls, a mask): must have True or False for each")
         call = call.having(where=~leave if where is None else ~leave & numpy.asarray(where, bool))
     result = _fold(call, base, ticks, None if skips or not absent.any() else absent)
     if base in ("count", "argmin", "argmax"):

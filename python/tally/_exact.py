@@ -58,7 +58,9 @@ class Exact:
         if data.startswith(_MAGIC):
             op = Fragment.from_bytes(data).op
             self._op, self._state, self._sums = _parsed(op)[0], None, _read(data)
-            if len(self._sums) != len(_nothing(self._of_two)):
+            wanted = _SUMS[2 if self._of_two else 1]
+            # more steps than sums: it has several ranges
+            if ":exact" not in op or _SUMS.get(self._op) != wanted or len(self._sums) != len(wanted.split()):
                 raise ValueError(f"data is a fragment of {op!r}: must be of 'var:exact' or 'corr:exact'")
         else:
             self._state = _core.exact_join(self._state, data, 1)

@@ -210,26 +210,25 @@ def _reduce(arguments):
         results = [_of_file(file, job) for job in _streams(file, jobs)]
         for at in range(0, len(results), len(ops)):
             rows.append([path, jobs[at][1].names[0], *results[at : at + len(ops)]])
-    table = {"file": [row[0] for row in rows]} if len(arguments.files) > 1 else {}
+    table = [("file", [row[0] for row in rows])] if len(arguments.files) > 1 else []
     for at, op in enumerate(head):
         values = [row[2 + at] for row in rows]
         if arguments.digest:
-            table[op] = [tally.digest(value) for value in values]
+            table.append((op, [tally.digest(value) for value in values]))
         elif len({value.dtype for value in values}) == 1:
-            table |= _lanes(op, np.array(values))
+            table += _lanes(op, np.array(values))
         else:  # of columns of several types
-            table |= {
-                name: [_lanes(op, value[None])[name][0] for value in values] for name in _lanes(op, values[0][None])
-            }
+            lanes = zip(*(_lanes(op, value[None]) for value in values))
+            table += [(lane[0][0], [value[0] for _, value in lane]) for lane in lanes]
     with writer(arguments, head=len(table) > 1) as out:
         out.write(table)
 
 
 def _lanes(name, values):
-    """Results under their names: several values for each have a suffix."""
+    """Pairs of names and results: several values for each have a suffix."""
     if values.ndim == 1:
-        return {name: values}
-    return {f"{name}.{lane}": values[:, at] for at, lane in enumerate(("min", "max"))}
+        return [(name, values)]
+    return [(f"{name}.{lane}", values[:, at]) for at, lane in enumerate(("min", "max"))]
 
 
 def _streams(file, jobs):
@@ -273,9 +272,9 @@ def _write_groups(arguments, jobs, keys, results):
     if len(arguments.files) > 1:
         raise Usage("--by: one FILE, whose groups are folded")
     several = len({column.names[0] for _, column in jobs}) > 1
-    table = dict(keys)
+    table = list(keys)
     for (op, column), values in zip(jobs, results):
-        table |= _lanes(f"{op}.{column.names[0]}" if several else op, np.asarray(values))
+        table += _lanes(f"{op}.{column.names[0]}" if several else op, np.asarray(values))
     with writer(arguments, head=True) as out:
         out.write(table)
 
@@ -350,11 +349,11 @@ def _pushed(stream, arrays):
 
 def _beside(waiting, heads, parts):
     """Results under their names, after the cells of the rows that they belong to, which leave the waiting ones."""
-    table, count = {}, len(np.asarray(parts[0]))
+    table, count = [], len(np.asarray(parts[0]))
     if waiting:
         rows = pa.Table.from_batches(waiting)
-        table = {name: rows.column(at).slice(0, count) for at, name in enumerate(rows.schema.names)}
+        table = [(name, rows.column(at).slice(0, count)) for at, name in enumerate(rows.schema.names)]
         waiting[:] = rows.slice(count).to_batches() or [waiting[0].slice(0, 0)]  # the columns stay
     for head, part in zip(heads, parts):
-        table |= _lanes(head, np.asarray(part))
+        table += _lanes(head, np.asarray(part))
     return table

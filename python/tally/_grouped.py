@@ -41,7 +41,7 @@ def reduced(file, arguments, jobs):
         next = second[0] if second else None
         results.append(np.asarray(groups.fold(0, op, x, None, (False, False), (0, 0, 0, 0), next, None)))
     found = dict(zip(columns, groups.keys()))
-    return {key: found[at] for at, key in enumerate(keys)}, results
+    return [(key, found[at]) for at, key in enumerate(keys)], results
 
 
 # ---- window --last, --next ----

@@ -5,6 +5,7 @@ that the extension reads, and gives the results the labels that x has."""
 
 import datetime
 import sys
+from operator import index
 
 from . import _columns, _core, _tables
 from ._kinds import _library, class_of, same_labels
@@ -126,10 +127,10 @@ def _column(self, x):
     if class_of(x).__name__ != "Series" or not hasattr(found, "shape") or len(found.shape) != 1:
         return found
     rows = self.rows(len(x))
-    index = None if rows is None else x.index if rows is _ALL else x.index[rows]
-    if index is None or len(index) != len(found):
+    labels = None if rows is None else x.index if rows is _ALL else x.index[rows]
+    if labels is None or len(labels) != len(found):
         return found
-    return sys.modules["pandas"].Series(found, index=index, name=x.name, copy=False)
+    return sys.modules["pandas"].Series(found, index=labels, name=x.name, copy=False)
 
 
 # ---- xarray: dimensions by name, and results with the dimensions and coordinates of x. Second arrays and where= are
@@ -188,7 +189,8 @@ def _dims(self, x):
     one = not isinstance(axis, (list, tuple, set, frozenset)) or axis in every
     dims = []
     for each in [axis] if one else axis:
-        if isinstance(each, int) and each not in every:
+        if each not in every and hasattr(each, "__index__"):
+            each = index(each)
             if not hasattr(x, "shape") or not -len(every) <= each < len(every):
                 raise ValueError(f"axis is {each}: x has {len(every)} axes: {_listed(every)}; dim= takes names")
             each = every[each]

@@ -23,7 +23,7 @@ def _is_device(path):
 
 
 def writer(arguments, head):
-    """A context manager with write(table), a dictionary of columns."""
+    """A context manager with write(table), a list of pairs of names and columns; names may be equal."""
     path = None if arguments.output in _STANDARD else arguments.output
     named = _ENDINGS.get(os.path.splitext(path or "")[1].lower())
     to = arguments.to or named or ("text" if path is None or _is_device(path) else None)
@@ -33,6 +33,8 @@ def writer(arguments, head):
         if path is None:
             raise ValueError(f"--to {to}: needs a file, -o FILE")
         return _Tables(path, to)
+    if path is None and sys.stdout is None:
+        raise ValueError("standard output is closed: name a file, -o FILE")
     return _Lines(path, to, head, arguments.empty)
 
 
@@ -97,14 +99,17 @@ class _Lines(_Output):
 
     def write(self, table):
         if self._head:
-            self._file.write(self._delimiter.join(self._quoted(str(name)) for name in table) + "\n")
+            self._file.write(self._delimiter.join(self._quoted(str(name)) for name, _ in table) + "\n")
             self._head = False
-        columns = [self._texts(column) for column in table.values()]
+        columns = [self._texts(column) for _, column in table]
         self._file.writelines(self._delimiter.join(row) + "\n" for row in zip(*columns))
 
     def _texts(self, column):
         if isinstance(column, (pa.Array, pa.ChunkedArray)):
+            there = column.is_valid().to_pylist() if column.null_count else None
             column = column.to_pylist() if not pa.types.is_float32(column.type) else column.to_numpy()
+            if there:  # NumPy has NaN for nulls of float32
+                column = [value if valid else None for value, valid in zip(column, there)]
         floats = isinstance(column, np.ndarray) and column.dtype in (np.float16, np.float32)
         values = column if floats else column.tolist() if isinstance(column, np.ndarray) else column
         return [self._text(value) for value in values]
@@ -135,8 +140,8 @@ class _Tables(_Output):
         self._to, self._writer = to, None
 
     def write(self, table):
-        columns = [self._array(column) for column in table.values()]
-        table = pa.Table.from_arrays(columns, names=list(table))
+        columns = [self._array(column) for _, column in table]
+        table = pa.Table.from_arrays(columns, names=[name for name, _ in table])
         if self._writer is None:
             self._writer = self._open(table.schema)
         self._writer.write_table(table)

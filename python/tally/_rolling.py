@@ -76,7 +76,7 @@ class Rolling:
 
     def _group(self, by, dropna, keys, *bounds):
         """Sorts the rows by group: windows become ranges of these."""
-        if self._step != 1 or self._axis != 0:
+        if self._step != 1 or self._axis not in (0, None):  # None: the one dimension of xarray
             raise ValueError("by: cannot be given with step or axis")
         self._sorted = rows = Sorted(self._x, by, dropna)
         if keys is not None and len(keys) != rows.rows:

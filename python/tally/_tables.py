@@ -199,9 +199,10 @@ def _beside(other, at, table, name):
         return second.column(at)
     shape = getattr(other, "shape", None)
     if shape is not None and len(shape) == 2:
-        if tuple(shape) != (table.height, len(table.names)):
-            raise ValueError(f"{name} has shape {tuple(shape)}: must be that of x, {(table.height, len(table.names))}")
-        return other[:, at]
+        rows, columns = table.height, len(table.names)
+        if shape[0] not in (1, rows) or shape[1] not in (1, columns):
+            raise ValueError(f"{name} has shape {tuple(shape)}: must broadcast to that of x, {(rows, columns)}")
+        return other[:, at if shape[1] > 1 else 0]
     return other
 
 

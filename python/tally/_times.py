@@ -36,11 +36,16 @@ def keys_and_length(x, on, window, axis=None):
         keys = _core.reduce("first", keys, (), False, None, None, None, None)
     falling = len(keys) > 1 and keys[0] > keys[-1]
     if unit is None:  # numbers without a unit
-        return keys, _number(window, whole), falling
+        length = _number(window, whole)
+        if whole and length >= 1 << 63:
+            raise ValueError(f"window is {window!r}: must be at most 2^63 - 1")
+        return keys, length, falling
     length = _length(window)
     per = _NANOSECONDS[unit]
     if length % per:
         raise ValueError(f"window is {window!r}: must be a whole number of the units of on, {unit}")
+    if length // per >= 1 << 63:
+        raise ValueError(f"window is {window!r}: must be at most 2^63 - 1 of the units of on, {unit}")
     return keys, length // per, falling
 
 
@@ -50,6 +55,8 @@ def widened(keys, name):
     whole = "float" not in dtype
     if dtype in ("int32", "int64", "uint64", "float64", "bfloat16") or device >= 0:
         return keys, whole
+    if _core.present(keys, None, None) is not None:
+        raise ValueError(f"{name} has elements that are left out (nulls, a mask): each row must have one")
     return __import__("numpy").asarray(keys).astype("int64" if whole else "float64"), whole
 
 

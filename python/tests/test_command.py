@@ -344,3 +344,32 @@ def test_outputs_that_are_no_new_files(files, tmp_path):
     if not os.access(real, os.W_OK):  # root may write everything
         assert "Permission denied" in run(*scan, real, status=1)
     assert sorted(os.listdir(tmp_path)) == ["full", "link.csv", "pipe", "read", "real.csv"]
+
+
+def test_columns_of_one_name_stay(tmp_path):
+    path = tmp_path / "k.parquet"
+    pq.write_table(pa.table({"sum": ["b", "a", "b"], "x": [1, 2, 3]}), path)
+
+    def lines(*words):
+        done = subprocess.run([sys.executable, "-m", "tally", *words, str(path)], capture_output=True, text=True)
+        return done.stdout.split("\n")[:-1]
+
+    assert lines("reduce", "sum", "--by", "sum", "--column", "x") == ["sum\tsum", "b\t4", "a\t2"]
+    assert lines("scan", "sum", "--column", "x", "--keep") == ["sum\tx\tsum", "b\t1\t1", "a\t2\t3", "b\t3\t6"]
+    assert lines("reduce", "sum,sum", "--column", "x") == ["sum\tsum", "6\t6"]
+
+
+def test_nulls_of_kept_columns(tmp_path):
+    path = tmp_path / "f.parquet"
+    table = {"f": pa.array([None, 0.5], pa.float32()), "d": pa.array([None, 1.5], pa.float64()), "x": [1, 2]}
+    pq.write_table(pa.table(table), path)
+    words = [sys.executable, "-m", "tally", "scan", "sum", "--column", "x", "--keep", "--to", "csv", str(path)]
+    assert subprocess.run(words, capture_output=True, text=True).stdout == "f,d,x,sum\n,,1,1\n0.5,1.5,2,3\n"
+
+
+def test_closed_output(tmp_path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"x": [1, 2]}), path)
+    words = f"'{sys.executable}' -m tally scan sum '{path}' >&-"
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True)
+    assert done.returncode and "standard output is closed" in done.stderr and "Traceback" not in done.stderr

@@ -93,3 +93,55 @@ def test_xarray():
         tally.reduce(x, "dot", next=x.rename(t="y", y="t"))
     times = xr.DataArray(np.array([1, 2, 3], "M8[s]"), dims="t")
     assert tally.rolling(np.ones(3), "2s", on=times).sum().tolist() == [1.0, 2.0, 2.0]
+
+
+def test_keys_of_small_types_with_nulls_are_refused():
+    for keys in (
+        np.ma.array([1, 2, 3], mask=[0, 1, 0], dtype="i2"),
+        pd.Series([None, 1, 3], dtype="Int16"),
+        np.ma.array([1, 2, 3], mask=[0, 1, 0], dtype="f4"),
+    ):
+        with pytest.raises(ValueError, match="keys has elements that are left out"):
+            tally.bounds(keys, -1, 0)
+    with pytest.raises(ValueError, match="on has elements that are left out"):
+        tally.rolling([1.0, 2.0, 3.0], 2, on=np.ma.array([1, 100, 2], mask=[0, 1, 0], dtype="i2"))
+
+
+def test_streams_give_no_labels():
+    stream = tally.Stream.window("sum", "float64", 3, center=True, edges="shrink")
+    assert stream.push(pd.Series([1.0, 2.0, 3.0])).tolist() == [3, 6]
+    later = stream.push(pd.Series([4.0, 5.0, 6.0], index=[3, 4, 5]))
+    assert type(later) is np.ndarray and later.tolist() == [9, 12, 15]
+
+
+def test_windows_of_times_have_at_most_63_bits():
+    for on in ([30, 20, 10], [10, 20, 30]):
+        for by in (None, ["a"] * 3):
+            assert tally.rolling([1.0, 2.0, 3.0], 2**63 - 1, on=on, by=by).sum().tolist() == [1, 3, 6]
+            with pytest.raises(ValueError, match=r"window is 9223372036854775808: must be at most 2\^63 - 1"):
+                tally.rolling([1.0, 2.0, 3.0], 2**63, on=on, by=by)
+
+
+def test_where_of_a_table_is_broadcast():
+    x = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    for where in ([[True], [False]], [[True, False]], [[False]]):
+        where = np.array(where)
+        assert tally.sum(x, where=where).tolist() == tally.sum(x.to_numpy(), axis=0, where=where).tolist()
+    with pytest.raises(ValueError, match=r"where has shape \(1, 3\)"):
+        tally.sum(x, where=np.ones((1, 3), bool))
+
+
+def test_rows_of_bytes_are_no_keys():
+    class Rows:
+        __array_interface__ = np.zeros((2, 3), "u1").T.__array_interface__
+
+    with pytest.raises(ValueError, match=r"by has shape \(3, 2\)"):
+        tally.sum([1.0, 2.0, 4.0], by=Rows())
+
+
+def test_fragments_that_are_not_exact_are_no_exact_sums():
+    parts = tally.Fragment("var", [1.0], 0)
+    for i in range(1, 24):
+        parts += tally.Fragment("var", [1.0 + i], 3 * i)
+    with pytest.raises(ValueError, match="data is a fragment of 'var'"):
+        tally.Exact.from_bytes(bytes(parts))

@@ -179,3 +179,11 @@ def test_what_is_refused():
         tally.rolling(x, 2).mean()
     with pytest.raises(AttributeError, match="tally has no method 'median'"):
         x.tally.median()
+
+
+def test_axes_of_numpy_and_keys_of_one_dimension():
+    x = xr.DataArray(np.ones((2, 3)), dims=("a", "t"))
+    assert tally.sum(x, axis=np.int64(1)).dims == ("a",)
+    line = xr.DataArray([1.0, 2.0, 3.0], dims="t")
+    found = tally.rolling(line, 2, by=["a", "b", "a"], min_periods=1).sum()
+    assert np.asarray(found).tolist() == [1, 2, 4]
