@@ -269,7 +269,7 @@ fn maybe fold_few(const elem *e, int n, par p)
  * apart. */
 KERNEL_OF(pack_columns)
 {
-    enum { EACH = TL_SIZE < 4 || TL_SIZE > PACK_BYTES ? 1 : PACK_BYTES / TL_SIZE };
+    enum { EACH = TL_SIZE < 4 ? 1 : TL_SIZE < PACK_BYTES ? PACK_BYTES / TL_SIZE : 1 };
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     const int n = (int)b.n;
@@ -305,7 +305,7 @@ fn int last_part(column_parts c) { return c.n ? (c.n - 1) / c.size : 0; }
 
 /* Folds the parts of a column onto v; the result is that of the thread of the last part. node: of
  * full parts, one for each thread; stack: nodes of this thread's part; has: it has a column. */
-fn maybe fold_parts(LOCAL state *node, const state *stack, column_parts c, int log, int has,
+fn maybe fold_level(LOCAL state *node, const state *stack, column_parts c, int log, int has,
                     maybe v)
 {
     const int t = thread_index(), width = 1 << log, part = t >> log, full = c.n / c.size;
@@ -358,7 +358,7 @@ KERNEL_OF(whole_columns)
             stack[top++] = one;
         }
         if (top) node[t] = stack[0];
-        v = fold_parts(node, stack, high, (int)log, has, v);
+        v = fold_level(node, stack, high, (int)log, has, v);
         if (part == last_part(high)) start[column] = v.s;
         BARRIER();
         v.s = start[column], v.have = chunks > 0;
@@ -368,7 +368,7 @@ KERNEL_OF(whole_columns)
                       left < low.size ? left : low.size, b.p, stack);
             node[t] = stack[0];
         }
-        v = fold_parts(node, stack, low, (int)log, has, v);
+        v = fold_level(node, stack, low, (int)log, has, v);
         if (has && part == last_part(low)) store_reduced(out, b, s, v, b.n);
         BARRIER();
     }
