@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Scans and windows of rows, columns and segments on every GPU device (or those of
+ * Reductions, scans and windows of rows, columns and segments on every GPU device (or those of
  * TALLY_TEST_DEVICES), compared with the processors' by memcmp: of lengths around lanes' steps,
  * chunks and tiles, apart and backwards, empty segments and one that has nearly everything,
  * windows longer than a sequence, with every kind of edge. Skipped without a device. */
@@ -33,7 +33,7 @@ typedef struct {
     tally_operator_info info;
     tally_dtype dtype;
     layout at;
-    const tally_scan_options *scan;
+    const tally_scan_options *scan; /* no scan and no window: a reduction */
     const tally_window_options *window;
 } one_case;
 
@@ -55,16 +55,19 @@ static tally_status call(tally *on, const one_case *c, char *to)
                       l->across ? l->rows + l->apart : 1,
                       l->offsets};
     if (c->scan) return tally_scan(on, c->op, &in, &out, c->scan);
-    return tally_window(on, c->op, &in, &out, c->window);
+    if (c->window) return tally_window(on, c->op, &in, &out, c->window);
+    return tally_reduce(on, c->op, &in, to);
 }
 
 static void check_case(const one_case *c)
 {
     const layout *l = &c->at;
     const int64_t size = (int64_t)tally_dtype_size(c->info.output) * c->info.lanes;
-    const int64_t all = l->offsets  ? l->offsets[l->rows]
-                        : l->across ? (l->rows + l->apart) * l->n
-                                    : l->rows * (l->n + l->apart);
+    const int reduces = !c->scan && !c->window;
+    const int64_t all = reduces      ? l->rows
+                        : l->offsets ? l->offsets[l->rows]
+                        : l->across  ? (l->rows + l->apart) * l->n
+                                     : l->rows * (l->n + l->apart);
     memset(got, 0xa5, (size_t)(all * size + GUARD));
     memset(want, 0xa5, (size_t)(all * size + GUARD));
     if (!check_ok(cpu, call(cpu, c, want), c->op) || !check_ok(ctx, call(ctx, c, got), c->op))
@@ -74,10 +77,13 @@ static void check_case(const one_case *c)
                "%s: %s of %s, %s of %s, %lld x %lld, strides %lld, %lld, shift %lld, apart %d, "
                "before %lld, after %lld, "
                "edges %d, min %lld",
-               c->name, c->op, tally_dtype_name(c->dtype), c->scan ? "scan" : "window", l->kind,
-               (long long)l->rows, (long long)l->n, (long long)l->row_stride, (long long)l->stride,
-               (long long)l->shift, l->apart, (long long)w->before, (long long)w->after,
-               (int)w->edges, (long long)w->min_count);
+               c->name, c->op, tally_dtype_name(c->dtype),
+               reduces   ? "reduce"
+               : c->scan ? "scan"
+                         : "window",
+               l->kind, (long long)l->rows, (long long)l->n, (long long)l->row_stride,
+               (long long)l->stride, (long long)l->shift, l->apart, (long long)w->before,
+               (long long)w->after, (int)w->edges, (long long)w->min_count);
 }
 
 static int64_t below(int64_t n) { return (int64_t)(tl_random(&check_state) % (uint64_t)n); }
@@ -151,6 +157,7 @@ static void check_layout(one_case *c)
     c->scan = NULL, c->window = &window;
     if (window.edges != TALLY_EDGES_VALID || window.before + window.after < c->at.n) check_case(c);
     c->window = NULL;
+    check_case(c);
 }
 
 static void check_device(const char *device)

@@ -32,6 +32,18 @@ for how in "1" "33 --exclusive" "257 --reverse" "4097 --init 3" "20000" "20000 -
     want=$(head -n "${how%% *}" elements | scans cpu ${how#"${how%% *}"})
     [ -n "$want" ] && [ "$got" = "$want" ] || { echo "FAILED: scan of f16, $how: $got, not $want"; failed=1; }
 done
+# PoCL 3.1 gave a function that is not inlined another local array than its kernel: sums down columns were wrong
+# (shared_fn in prelude_opencl.h).
+columns() { "$TALLY_CLI" reduce sum --quiet --dtype f32 --digest --axis 0 --device "$@"; }
+for shape in 16x4 204x4 100x70 2000x3; do
+    n=$((${shape%x*} * ${shape#*x}))
+    got=$(head -n "$n" elements | columns "$device" --shape "$shape")
+    want=$(head -n "$n" elements | columns cpu --shape "$shape")
+    [ -n "$want" ] && [ "$got" = "$want" ] || { echo "FAILED: sum of f32 down columns, $shape: $got, not $want"; failed=1; }
+done
+# such an array is a symbol of data in the program that PoCL keeps
+kept=$(find "$POCL_CACHE_DIR" -name '*.so' -exec nm {} + 2>/dev/null | grep -E ' [bBdD] [a-z_]+\.[a-z_]+$' | sort -u)
+[ -z "$kept" ] || { echo "FAILED: local arrays that functions do not share with their kernel: $kept"; failed=1; }
 rm -rf cache
 # with an empty cache, so that the driver compiles: its compiler has no warning to print
 answer=$(seq 1 3000 | POCL_CACHE_DIR=$PWD/empty "$TALLY_CLI" reduce sum --quiet --device "$device" 2>&1)

@@ -15,6 +15,7 @@ typedef double f64;
 
 #define fn        static __device__ __forceinline__
 #define seldom_fn fn /* see prelude_opencl.h */
+#define shared_fn fn
 /* Functions for rare cases; not inlined, because copies in every caller would be large. */
 #define far_fn                  static __device__ __noinline__
 #define KERNEL_1(name, threads) extern "C" __global__ void __launch_bounds__(threads) name

@@ -305,8 +305,8 @@ fn int last_part(column_parts c) { return c.n ? (c.n - 1) / c.size : 0; }
 
 /* Folds the parts of a column onto v; the result is that of the thread of the last part. node: of
  * full parts, one for each thread; stack: nodes of this thread's part; has: it has a column. */
-fn maybe fold_level(LOCAL state *node, const state *stack, column_parts c, int log, int has,
-                    maybe v)
+shared_fn maybe fold_level(LOCAL state *node, const state *stack, column_parts c, int log, int has,
+                           maybe v)
 {
     const int t = thread_index(), width = 1 << log, part = t >> log, full = c.n / c.size;
     int done = 0, top = 0;

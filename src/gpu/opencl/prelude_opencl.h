@@ -16,6 +16,10 @@ typedef double f64;
 
 #define fn     static inline
 #define far_fn static __attribute__((noinline))
+/* A function that gets the same SHARED array from each of its calls. The compiler of PoCL 3.1 puts
+ * the array's address into the function, and later gives the kernel an array of its own, so that
+ * they use different memory unless the function is inlined. */
+#define shared_fn fn __attribute__((always_inline))
 #define KERNEL(name, threads) \
     __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void name
 #define KERNEL_BLOCKS(name, threads, blocks) KERNEL(name, threads)

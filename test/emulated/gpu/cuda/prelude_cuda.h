@@ -30,6 +30,7 @@ f64 sqrt(f64), fma(f64, f64, f64), fabs(f64);
 
 #define fn        static inline
 #define seldom_fn fn
+#define shared_fn fn
 #define far_fn    static
 /* the others of a program are functions that are not called: run.h defines EMULATE_name for one */
 #define SECOND(a, b, ...)                  b
