@@ -2,7 +2,8 @@
  * Sequences that are long enough for several threads, all of their results against the law:
  * scans (in place, after an initial value, past the caches), those of any stride, forward and in
  * reverse, folds of what a bitmap leaves, columns. Windows, cut in parts, against one thread's,
- * and those that hold their whole column.
+ * and those that hold their whole column. Every operator on 5 to 64 threads, which cut sequences
+ * into smaller blocks, against one thread's.
  * And calls that several threads make at once, each with a context of its own. */
 #include "matrix.h"
 #include <pthread.h>
@@ -339,6 +340,71 @@ static void whole_columns(const char *name, tally_dtype d)
         }
 }
 
+/* ---- more threads than processors ---- */
+
+/* A verb of a random part of x, on `on`. */
+typedef struct {
+    const char *op;
+    tally_operator_info info;
+    tally_view in, next;
+    int verb, exclusive;
+    int64_t w;
+} many_call;
+
+static tally_status call_many(tally *on, const many_call *c, char *to)
+{
+    tally_view in = c->in, next = c->next, out = tally_flat(to, c->info.output, in.n);
+    const tally_scan_options scan = {.exclusive = c->exclusive};
+    const tally_window_options window = {.before = c->w, .after = 1, .edges = TALLY_EDGES_SHRINK};
+    if (c->info.inputs == 2) in.next = &next;
+    if (c->verb == 0) return tally_scan(on, c->op, &in, &out, &scan);
+    if (c->verb == 1) return tally_window(on, c->op, &in, &out, &window);
+    in.rows = next.rows = 3;
+    in.n = in.row_stride = next.n = next.row_stride = in.n / 3;
+    return tally_reduce(on, c->op, &in, to);
+}
+
+static void check_many(tally *many, const char *name, tally_dtype d)
+{
+    char op[64];
+    many_call c = {.op = op, .verb = (int)check_below(3), .exclusive = (int)check_below(2)};
+    snprintf(op, sizeof op, "%s", name);
+    if (tally_operator(many, op, d, &c.info)) {
+        snprintf(op, sizeof op, "%s:0.3", name);
+        if (tally_operator(many, op, d, &c.info)) return;
+    }
+    const int64_t bytes = (int64_t)tally_dtype_size(c.info.output) * c.info.lanes;
+    int64_t n = 40000 + check_below(check_below(2) ? 100000 : 700000);
+    if (n * bytes > (int64_t)sizeof y - 64) n = ((int64_t)sizeof y - 64) / bytes;
+    c.in = tally_flat(x, d, n);
+    c.next = tally_flat(x + (LONG - n) * (int64_t)tally_dtype_size(d), d, n);
+    c.w = check_below(200);
+    check_fill(x, d, LONG, TL_DATA_PLAIN);
+    memset(y, 1, (size_t)(n * bytes));
+    memset(want, 1, (size_t)(n * bytes));
+    if (!check_ok(alone, call_many(alone, &c, want), op)) return;
+    check_ok(many, call_many(many, &c, y), op);
+    check_same(y, want, n, bytes, "%s of %s, verb %d, n=%lld ex %d w %lld on %d threads", op,
+               tally_dtype_name(d), c.verb, (long long)n, c.exclusive, (long long)c.w,
+               tally_threads(many));
+}
+
+static void many_threads(void)
+{
+    static const char *const devices[] = {"cpu,threads=5", "cpu,threads=8", "cpu,threads=16",
+                                          "cpu,threads=64"};
+    for (int i = 0; i < 4; i++) {
+        tally *many;
+        if (!check_ok(NULL, tally_open(&many, devices[i]), devices[i])) return;
+        for (const char *const *op = tally_operators(); *op; op++)
+            for (int k = 0; k < (check_quick ? 1 : 4); k++)
+                check_many(many, *op,
+                           (tally_dtype)(TALLY_I8 + check_below(TALLY_F64 - TALLY_I8 + 1)));
+        for (int k = 0; k < 8; k++) check_many(many, "sum", TALLY_I64);
+        tally_close(many);
+    }
+}
+
 int main(void)
 {
     char device[32];
@@ -352,6 +418,7 @@ int main(void)
     parts();
     prefixes_of_pairs();
     callers();
+    many_threads();
     whole_columns("min", TALLY_I8);
     whole_columns("max", TALLY_U8);
     whole_columns("min", TALLY_I16);

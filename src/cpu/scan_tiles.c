@@ -93,11 +93,12 @@ static void scan_running(scanning *t)
                   most = t->full && !plan->in
                              ? tile
                              : RUN_BYTES * plan->core->vector_lanes / plan->core->vector_bytes;
+    const int whole = !(tile & (tile - 1));
     tl_state prefix, node;
     int present = tl_counter_fold(c, op, init_of(t), &prefix);
 
     /* Before the scan, because results may overwrite the elements. */
-    if (tile < TL_TILE && !(t->scan->ends && tile == t->left)) push_part(plan, c, t->x, tile);
+    if (!whole && !(t->scan->ends && tile == t->left)) push_part(plan, c, t->x, tile);
 
     for (int64_t j = 0, m; j < tile; j += m) {
         tl_state piece;
@@ -118,7 +119,7 @@ static void scan_running(scanning *t)
         advance(t, m);
     }
 
-    if (tile == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
+    if (whole) tl_counter_push(c, op, tl_top_level(tile), &node);
 }
 
 /* ---- scans of narrow extremes (narrow/narrow.h) ---- */
