@@ -216,7 +216,7 @@ static int load(input *in)
     const size_t size = tally_dtype_size(in->dtype);
     const int64_t width = in->columns ? in->columns : 1,
                   most = in->most ? in->most : physical_memory() / (int64_t)size;
-    int64_t capacity = in->n >= 0 ? in->n : (1 << 16) * width, n = 0, got = 0;
+    int64_t capacity = in->n >= 0 ? in->n : ((1 << 16) / width + 1) * width, n = 0, got = 0;
     char *all = NULL;
     int code = DONE;
     for (;;) {
@@ -322,10 +322,11 @@ int input_reshape(input *in, const char *shape)
         if (ndim == DIMS) return usage("--shape is '%s': at most %d dimensions", shape, DIMS);
         snprintf(part, sizeof part, "%.*s", (int)(length < 31 ? length : 31), at);
         int64_t *const extent = &in->shape[ndim];
-        if (count_parse(part, extent) || *extent < 0 ||
-            __builtin_mul_overflow(product, *extent, &product))
+        if (count_parse(part, extent) || *extent < 0)
             return usage(
                 "--shape is '%s': must be whole numbers with x between them, like 1000x256", shape);
+        if (__builtin_mul_overflow(product, *extent, &product))
+            return usage("--shape is '%s', which is more than 2^63 - 1 elements", shape);
         at = at[length] ? at + length + 1 : NULL;
     }
     if (product != in->n)

@@ -167,8 +167,16 @@ int series_sink(const run *r, sink **to, input *in, int ndim, const int64_t *sha
     return code || !w ? code : sink_axis(*to, r->o, l, passed, w->step > 1 ? w->step : 1);
 }
 
-/* Limits the extents of a window to the length of the data, because a stream stores as many
- * elements as the window has. For a very wide window on a pipe this loads the data, to know its
+void series_fit_window(tally_window_options *w, int64_t n)
+{
+    if (w->before <= n && w->after <= n) return;
+    if (w->before > n) w->before = n < -w->after ? -w->after : n;
+    if (w->after > n) w->after = n < -w->before ? -w->before : n;
+    const int64_t elements = w->before + w->after + 1; /* more than a window has in the data */
+    if (w->min_count > elements) w->min_count = elements;
+}
+
+/* Fits the window to the data. For a very wide window on a pipe this loads the data, to know its
  * length. */
 static int fit_window(run *r, input *in, int64_t columns)
 {
@@ -178,8 +186,7 @@ static int fit_window(run *r, input *in, int64_t columns)
     const int wide = fitted->before > WIDE / columns || fitted->after > WIDE / columns;
     const int code = wide && in->n < 0 ? input_load(in, 1) : DONE;
     if (!code && in->n >= 0) {
-        if (fitted->before > in->n / columns) fitted->before = in->n / columns;
-        if (fitted->after > in->n / columns) fitted->after = in->n / columns;
+        series_fit_window(fitted, in->n / columns);
         r->how.window = fitted;
     }
     return code;

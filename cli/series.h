@@ -32,6 +32,10 @@ int series_sink(const run *r, sink **to, input *in, int ndim, const int64_t *sha
 /* *taken 0: the array fits --memory, or this method does not apply; nothing was done. */
 int slabs_run(run *r, input *in, int *taken);
 
+/* Limits the extents of a window over n elements, because a stream stores as many elements as the
+ * window has. The results stay the same. */
+void series_fit_window(tally_window_options *w, int64_t n);
+
 /* ---- series_whole.c ---- */
 /* Loads the array, and computes all results of it as one view, or as batches of sequences. */
 int series_whole(run *r, input *in);

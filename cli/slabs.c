@@ -122,9 +122,8 @@ int slabs_run(run *r, input *in, int *taken)
     if (!*taken || code) return code;
     b.cells = in->n / in->shape[0];
     if (r->how.window) {
-        b.window = *r->how.window; /* a stream keeps as many steps as the window has */
-        if (b.window.before > in->shape[0]) b.window.before = in->shape[0];
-        if (b.window.after > in->shape[0]) b.window.after = in->shape[0];
+        b.window = *r->how.window;
+        series_fit_window(&b.window, in->shape[0]);
     }
     code = run_slabs(&b);
     for (int i = 0; i < r->ops.all; i++) {

@@ -203,6 +203,11 @@ ok 'seq 1 5 | tally window sum -w 3 --center --edges shrink' $'3\n6\n9\n12\n9'
 ok 'seq 1 5 | tally window sum --before 1 --after 1 --edges shrink' $'3\n6\n9\n12\n9'
 ok 'seq 1 5 | tally window sum --after 1 --edges valid' $'3\n5\n7\n9'
 ok 'seq 1 4 | tally window mean -w 3 --min-count 2' $'nan\n1.5\n2\n3'
+ok 'seq 2 | tally scan sum -o two.npy && tally window sum two.npy -w 8 --edges shrink --min-count 5' $'0\n0'
+ok 'tally window sum two.npy -w 8 --edges shrink --min-count 2' $'0\n4'
+ok 'tally window sum two.npy --before 9 --after -1 --edges shrink --min-count 7' $'0\n0'
+ok '{ seq -s, 70000 | sed "s/[0-9]*/c&/g" && seq -s, 70000; } >wide.csv && tally reduce sum --axis 0 wide.csv | wc -l' 70000
+bad 2 'seq 4 | tally scan sum --shape 99999999999x99999999999' "tally: --shape is '99999999999x99999999999', which is more than 2^63 - 1 elements"
 ok 'seq 1 4 | tally window max -w 1e3 --edges shrink' $'1\n2\n3\n4'
 ok 'seq 1 4 | tally window max -w 2^40 --edges shrink' $'1\n2\n3\n4'
 ok 'seq 1 4 | tally window max -w 2^61 --center --edges shrink' $'4\n4\n4\n4'
