@@ -103,8 +103,7 @@ static void dimension(work *w, int at, int which, int axis)
     if (axis < 0) {
         refuse(w, at,
                "threadIdx, blockIdx, blockDim and gridDim have .x, .y and .z, and OpenCL's "
-               "functions take "
-               "0, 1 or 2");
+               "functions take 0, 1 or 2");
         return;
     }
     if (axis && !b[0] && which % 2 == 0) {
@@ -131,8 +130,7 @@ static void dimension(work *w, int at, int which, int axis)
         if (w->in_helper) {
             refuse(w, at,
                    "blockIdx and gridDim of a grid of two dimensions are known in the kernel "
-                   "alone: give them "
-                   "to the function as operands");
+                   "alone: give them to the function as operands");
             return;
         }
         char across[TEXT_MOST];

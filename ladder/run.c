@@ -165,12 +165,11 @@ static int rung_failed(row *out, ladder_error *error)
 static void skip_uneven(row *out)
 {
     out->verdict = SKIPPED;
-    snprintf(
-        out->reason, sizeof out->reason,
-        "right on the model, and not for this device: not all warps of a group come to the shuffle "
-        "in "
-        "line %d, and OpenCL 1.2 has no shuffles; the ladder makes them of barriers of the group",
-        out->counts.uneven);
+    snprintf(out->reason, sizeof out->reason,
+             "right on the model, and not for this device: not all warps of a group come to the "
+             "shuffle in line %d, and OpenCL 1.2 has no shuffles; the ladder makes them of "
+             "barriers of the group",
+             out->counts.uneven);
 }
 
 /* What the model found, behind what the values said: the one does not excuse the other. */

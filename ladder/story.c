@@ -14,45 +14,35 @@ typedef struct chapter {
 static const chapter path[] = {
     {"sequential", "one loop",
      "One core reads one element after the other. It can have only a few reads in flight, so most "
-     "of the memory's "
-     "speed "
-     "is out of its reach."},
+     "of the memory's speed is out of its reach."},
     {"simple_1", "one thread for each pair",
      "Thousands of threads. Neighbouring lanes read neighbouring words: the accesses are "
-     "coalesced, 4 sectors for 32 "
-     "lanes. But each halving is a launch of its own, and in all 12 bytes are moved for an element "
-     "of 4."},
+     "coalesced, 4 sectors for 32 lanes. But each halving is a launch of its own, and in all 12 "
+     "bytes are moved for an element of 4."},
     {"simple_2", "coarsening",
      "A thread folds eight elements before it writes one. A third of the launches, and 5.1 bytes "
      "for each element."},
     {"tiled_1", "shared memory",
      "A group folds its tile in shared memory, so global memory is read once. But a thread has one "
-     "element only, waits "
-     "at "
-     "nine barriers for it, and half of the lanes, then three quarters, are idle in warps that "
-     "diverge."},
+     "element only, waits at nine barriers for it, and half of the lanes, then three quarters, are "
+     "idle in warps that diverge."},
     {"tiled_2", "working threads side by side",
      "The working threads are side by side, so whole warps rest. The price: their words are 2s "
-     "apart, which means bank "
-     "conflicts, up to 8-fold."},
+     "apart, which means bank conflicts, up to 8-fold."},
     {"tiled_3", "sequential addressing",
      "Thread t works on words t and t + s. No bank conflict is left."},
     {"tiled_4", "first addition while loading",
      "Coarsening by two: half of the groups and half of the barriers for the same bytes."},
     {"cascade", "grid-stride loop",
      "8 groups of 256 threads for each multiprocessor, which are the 2048 threads that it holds. "
-     "Each thread strides over the "
-     "whole input with "
-     "many loads "
-     "in flight, and the tree with its barriers comes once. Now the memory is the limit."},
+     "Each thread strides over the whole input with many loads in flight, and the tree with its "
+     "barriers comes once. Now the memory is the limit."},
     {"shuffle", "warp shuffles",
      "Lanes read each other's registers: one barrier instead of nine. The memory is the limit "
-     "already, so little is "
-     "gained."},
+     "already, so little is gained."},
     {"vector_load", "16 bytes for each lane",
      "A quarter of the load instructions for the same sectors, and more bytes in flight for each "
-     "of them (Little's "
-     "law)."},
+     "of them (Little's law)."},
 };
 
 static void factor(FILE *f, double by, const char *than)
@@ -155,17 +145,12 @@ static void past_table(FILE *f)
     double first_past = 0, first_now = 0, before_past = 0, before_now = 0;
     work w;
     fprintf(f, "<h3>The same story on the card of 2010</h3><p>The lecture that this ladder follows "
-               "printed these "
-               "times: 16 million ints on a Tesla C2070. "
-               "The order of its ideas still holds; its factors are those of its "
-               "machine.</p>\n<div class=\"scroll\" "
-               "tabindex=\"0\" "
-               "role=\"region\" aria-label=\"2010 and now\"><table>"
-               "<thead><tr><th scope=\"col\">version</th><th scope=\"col\">2010, ms</th><th "
-               "scope=\"col\">over the one "
-               "before</th><th scope=\"col\">over the first</th>"
-               "<th scope=\"col\">H200, ms</th><th scope=\"col\">over the one before</th><th "
-               "scope=\"col\">over the "
+               "printed these times: 16 million ints on a Tesla C2070. The order of its ideas "
+               "still holds; its factors are those of its machine.</p>\n<div class=\"scroll\" "
+               "tabindex=\"0\" role=\"region\" aria-label=\"2010 and now\"><table><thead><tr><th "
+               "scope=\"col\">version</th><th scope=\"col\">2010, ms</th><th scope=\"col\">over "
+               "the one before</th><th scope=\"col\">over the first</th><th scope=\"col\">H200, "
+               "ms</th><th scope=\"col\">over the one before</th><th scope=\"col\">over the "
                "first</th><th scope=\"col\">idea</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < sizeof then / sizeof *then; i++) {
         const rung *const g = find_rung("reduce", then[i].rung);
@@ -174,8 +159,7 @@ static void past_table(FILE *f)
         fprintf(f,
                 "<tr><th "
                 "scope=\"row\">%s</th><td>%.2f</td><td>%.2f&times;</td><td><b>%.1f&times;</b></"
-                "td><td>%.4f</"
-                "td><td>%.2f&times;</td><td><b>%.1f&times;</b></td><td>%s</td></tr>\n",
+                "td><td>%.4f</td><td>%.2f&times;</td><td><b>%.1f&times;</b></td><td>%s</td></tr>\n",
                 then[i].rung, past, before_past / past, first_past / past, now,
                 now > 0 ? before_now / now : 0, now > 0 ? first_now / now : 0, then[i].idea);
         before_past = past, before_now = now;
@@ -184,8 +168,7 @@ static void past_table(FILE *f)
     fprintf(f,
             "<tr><th "
             "scope=\"row\">openmp</th><td>%.2f</td><td></td><td></td><td>%.4f</td><td></td><td></"
-            "td><td>two "
-            "Xeon E5620 then, 16 cores of one Xeon now</td></tr>\n",
+            "td><td>two Xeon E5620 then, 16 cores of one Xeon now</td></tr>\n",
             past_milliseconds(omp), recorded_work(omp, &w) ? 1e3 * w.seconds : 0);
     fprintf(f, "</tbody></table></div>\n");
 }
@@ -208,15 +191,14 @@ void html_story(const report *r, FILE *f)
     if (one && end)
         fprintf(f,
                 "On this device the time falls from %.4g ms to %.4g ms: <b>%.0f times as fast</b>. "
-                "On a recorded %s, "
-                "with %.0f whole numbers of 4 bytes, from %.4g ms to %.4g ms: %.0f times. ",
+                "On a recorded %s, with %.0f whole numbers of 4 bytes, from %.4g ms to %.4g ms: "
+                "%.0f times. ",
                 1e3 * one->median, 1e3 * end->median, one->median / end->median, d->name, d->n,
                 1e3 * first, 1e3 * last, first / last);
     else
         fprintf(f,
                 "The sum of %.0f whole numbers of 4 bytes. From one loop to the last rung the time "
-                "falls from %.4g ms "
-                "to %.4g ms: <b>%.0f times as fast</b>. %s",
+                "falls from %.4g ms to %.4g ms: <b>%.0f times as fast</b>. %s",
                 d->n, 1e3 * first, 1e3 * last, first / last,
                 4 * d->n / last > 0.95 * d->read
                     ? "The last rung is as fast as the ladder's plain read of the same "
@@ -224,14 +206,12 @@ void html_story(const report *r, FILE *f)
                     : "");
     fprintf(f,
             own ? "Where a rung was timed on this device, its bar and its factor are this "
-                  "device's; else they are "
-                  "those of the %s. "
+                  "device's; else they are those of the %s. "
                 : "The times were recorded on an %s, because no kernel was timed here. ",
             d->name);
     fprintf(f,
             "A bar is the share of the measured read ceiling%s; the figure beside it is the factor "
-            "over the first "
-            "rung.</p>\n<ol class=\"chapters\">\n",
+            "over the first rung.</p>\n<ol class=\"chapters\">\n",
             own ? " of its machine" : "");
     for (size_t k = 0; k <= ENDING; k++) {
         one_chapter(r, k, before, first, f);

@@ -88,8 +88,7 @@ static void draw_tree(FILE *f, const tree *t, size_t which, const char *rungs)
     const int w = (LEAVES - 1) * APART + 2 * MARGIN, h = (int)(most * down) + 2 * MARGIN + 12;
     fprintf(f,
             "<figure><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" "
-            "aria-label=\"tree of %d "
-            "additions, %d deep: %s\">",
+            "aria-label=\"tree of %d additions, %d deep: %s\">",
             w, h, w, h, t->count - LEAVES - 1, most, drawn[which].says);
     for (int k = LEAVES + 1; k < t->count; k++)
         for (int side = 0; side < 2; side++) {
@@ -126,11 +125,8 @@ static void order_trees(const shape_report *s, FILE *f)
     free(t);
     fprintf(f,
             "</div><p class=\"soft\">%d elements at the top, the result at the bottom. Floats are "
-            "rounded at every "
-            "node, so trees "
-            "of different shape give different bits. The depth is the number of additions that "
-            "must wait for each "
-            "other.</p>\n",
+            "rounded at every node, so trees of different shape give different bits. The depth is "
+            "the number of additions that must wait for each other.</p>\n",
             LEAVES);
 }
 
@@ -189,10 +185,9 @@ static void draw_steps(FILE *f, const small_run *s, const char *says)
     const int w = (words - 1) * APART + 2 * MARGIN, h = DOWN * lowest + 2 * MARGIN;
     fprintf(f,
             "<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"steps of "
-            "%s\"><svg viewBox=\"0 0 %d "
-            "%d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s: words across, steps "
-            "down\">%s</svg></div>"
-            "<figcaption><b>%s</b>, a group of %d threads, %d words%s</figcaption></figure>\n",
+            "%s\"><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" "
+            "aria-label=\"%s: words across, steps down\">%s</svg></div><figcaption><b>%s</b>, a "
+            "group of %d threads, %d words%s</figcaption></figure>\n",
             s->small.name, w, h, w, h, s->small.name, body, s->small.name, s->small.threads, words,
             says);
     free(body);
@@ -226,9 +221,8 @@ static void tile_steps(const shape_report *s, FILE *f)
     }
     if (any)
         fprintf(f, "</div><p class=\"soft\">A column is a word of shared memory, a row the time "
-                   "between two barriers. "
-                   "Lines come "
-                   "from the words that a thread read and end at the word that it wrote.</p>\n");
+                   "between two barriers. Lines come from the words that a thread read and end at "
+                   "the word that it wrote.</p>\n");
 }
 
 void plot_trees(const shape_report *s, FILE *f)
