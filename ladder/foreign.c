@@ -160,11 +160,11 @@ static int call_at(work *w, int i)
         const int open = after(w, i);
         if (!is(w, i, c->theirs) || !is(w, open, "(")) continue;
         const int n = operands(w, open, first, 6), given = after(w, open) == first[1] - 1 ? 0 : n;
-        if (c->how != CALL_bare && (given < c->least || given > c->most)) {
+        if (c->kind != CALL_bare && (given < c->least || given > c->most)) {
             refuse(w, i, "'%s' takes %d to %d operands here", c->theirs, c->least, c->most);
-        } else if (c->how == CALL_bare) {
+        } else if (c->kind == CALL_bare) {
             say(w, c->ours);
-        } else if (c->how == CALL_dimension) {
+        } else if (c->kind == CALL_dimension) {
             const int axis = axis_of(w, after(w, open));
             if (c->skip < 4) {
                 dimension(w, i, c->skip, axis);
@@ -176,11 +176,11 @@ static int call_at(work *w, int i)
                 if (c->skip == 4) say(w, " + "), dimension(w, i, 0, axis);
                 say(w, ")");
             }
-        } else if (c->how == CALL_load) {
+        } else if (c->kind == CALL_load) {
             say(w, "(*(");
             operand(w, first, 0);
             say(w, "))");
-        } else if (c->how == CALL_atomic) {
+        } else if (c->kind == CALL_atomic) {
             const int value = after(w, first[n > 1] - 1),
                       one = is(w, value, "1") || is(w, value, "1u");
             const int next =

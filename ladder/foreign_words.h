@@ -33,7 +33,7 @@ static const char *const dropped[] = {
 typedef struct call_form {
     const char *theirs, *ours;
     /* bare: operands are dropped */
-    enum { CALL_bare, CALL_dimension, CALL_operands, CALL_atomic, CALL_load } how;
+    enum { CALL_bare, CALL_dimension, CALL_operands, CALL_atomic, CALL_load } kind;
     /* operands given; those passed over at the front, and taken after them */
     int least, most, skip, keep;
 } call_form;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The opening of the page: from the first rung to the last, what each step changed and what came
- * of it, on a recorded H200, on the card of the lecture of 2010, and on the reader's own device
- * where it was timed. All factors are computed from the times; the texts only say what was
+ * The first section of the page: from the first rung to the last, what each step changed and how much
+ * faster it is, on a recorded H200, on the GPU of the lecture of 2010, and on the reader's own device
+ * if it was timed there. All factors are computed from the times; the texts only say what was
  * changed. */
 #include "estimate.h"
 #include "html.h"
@@ -11,7 +11,7 @@ typedef struct chapter {
     const char *rung, *idea, *text;
 } chapter;
 
-static const chapter path[] = {
+static const chapter chapters[] = {
     {"sequential", "one loop",
      "One core reads one element after the other. It can have only a few reads in flight, so most "
      "of the memory's speed is out of its reach."},
@@ -63,16 +63,17 @@ static const row *row_of(const report *r, const rung *g)
     return NULL;
 }
 
-/* The rung's time on the reader's own device; NULL: it was not timed there, or its runs are too far
-   apart to tell a story. */
+/* The time of chapter k's rung on the reader's own device. NULL: it was not timed there, or its runs
+ * differ too much. */
 static const timing *own_time(const report *r, size_t k)
 {
-    const row *const here = row_of(r, find_rung("reduce", path[k].rung));
+    const row *const here = row_of(r, find_rung("reduce", chapters[k].rung));
     if (r->timed_on_model || !here || !here->timed || uncertain(&here->timing)) return NULL;
     return here->verdict == RIGHT ? &here->timing : NULL;
 }
 
-static void bar_of(double seconds, double first, double part, FILE *f)
+/* Draws a time as a bar. part: the length, at most 1. first: 0, or the time of the first rung. */
+static void draw_bar(double seconds, double first, double part, FILE *f)
 {
     fprintf(f,
             "<div class=\"bars\"><span>%.*f ms</span><span class=\"track\" aria-hidden=\"true\"><i "
@@ -82,7 +83,7 @@ static void bar_of(double seconds, double first, double part, FILE *f)
     fprintf(f, "</span></div><p>");
 }
 
-/* The reader's own time first, the recorded one beside it. */
+/* Writes the time on the reader's own device, and after it the recorded one. */
 static void own_chapter(const report *r, size_t k, const work *w, double first, FILE *f)
 {
     const timing *const t = own_time(r, k), *const before = k ? own_time(r, k - 1) : NULL,
@@ -91,30 +92,31 @@ static void own_chapter(const report *r, size_t k, const work *w, double first, 
     for (int i = 0; i < r->shape_count; i++)
         if (r->shapes[i].shape == SHAPE_reduce) s = &r->shapes[i];
     const double ceiling = k ? s->device.read : s->host.read, rate = (double)t->bytes / t->median;
-    bar_of(t->median, one ? one->median : 0, ceiling > 0 ? rate / ceiling : 0, f);
-    if (before) factor(f, before->median / t->median, path[k - 1].rung);
+    draw_bar(t->median, one ? one->median : 0, ceiling > 0 ? rate / ceiling : 0, f);
+    if (before) factor(f, before->median / t->median, chapters[k - 1].rung);
     if (before) fprintf(f, " on this device. ");
     fprintf(f, "Recorded on an %s: %.4g ms, %.0f&times; the first rung.",
             recorded(SHAPE_reduce)->name, 1e3 * w->seconds, first / w->seconds);
 }
 
+/* Writes the recorded time and its estimate. */
 static void recorded_chapter(const report *r, size_t k, const work *w, double before, double first,
                              FILE *f)
 {
     const recorded_device *const d = recorded(SHAPE_reduce);
     const machine *const m = find_machine(d->name);
-    const row *const here = row_of(r, find_rung("reduce", path[k].rung));
+    const row *const here = row_of(r, find_rung("reduce", chapters[k].rung));
     estimate e;
-    bar_of(w->seconds, first, 4 * w->n / w->seconds / d->read, f);
+    draw_bar(w->seconds, first, 4 * w->n / w->seconds / d->read, f);
     if (k) {
-        factor(f, before / w->seconds, path[k - 1].rung);
+        factor(f, before / w->seconds, chapters[k - 1].rung);
         fprintf(f, "; <b>%.0f times</b> as fast as the first rung.", first / w->seconds);
     } else {
         fprintf(f, "On one core of a Xeon.");
     }
     estimate_time(m, w, d->read, &e);
-    if (e.none)
-        fprintf(f, " No estimate: %s.", e.none);
+    if (e.reason)
+        fprintf(f, " No estimate: %s.", e.reason);
     else
         fprintf(f, " The model's estimate: %.3f ms, limited by %s.", 1e3 * e.seconds,
                 e.limit == BY_ISSUE ? "the rate of instructions" : limit_name(e.limit));
@@ -126,13 +128,17 @@ static void recorded_chapter(const report *r, size_t k, const work *w, double be
 static void one_chapter(const report *r, size_t k, double before, double first, FILE *f)
 {
     work w;
-    if (!recorded_work(find_rung("reduce", path[k].rung), &w)) return;
-    fprintf(f, "<li><h3>%s: %s</h3><p>%s</p>", path[k].rung, path[k].idea, path[k].text);
-    own_time(r, k) ? own_chapter(r, k, &w, first, f) : recorded_chapter(r, k, &w, before, first, f);
+    if (!recorded_work(find_rung("reduce", chapters[k].rung), &w)) return;
+    fprintf(f, "<li><h3>%s: %s</h3><p>%s</p>", chapters[k].rung, chapters[k].idea,
+            chapters[k].text);
+    if (own_time(r, k))
+        own_chapter(r, k, &w, first, f);
+    else
+        recorded_chapter(r, k, &w, before, first, f);
     fprintf(f, "</p></li>\n");
 }
 
-/* The lecture's table: its own card, and the recorded one, sixteen years later. */
+/* The table of the lecture: times of its GPU, and of the recorded one sixteen years later. */
 static void past_table(FILE *f)
 {
     static const struct {
@@ -175,7 +181,7 @@ static void past_table(FILE *f)
 
 void html_story(const report *r, FILE *f)
 {
-    enum { ENDING = sizeof path / sizeof *path - 1 };
+    enum { ENDING = sizeof chapters / sizeof *chapters - 1 };
     const recorded_device *const d = recorded(SHAPE_reduce);
     const timing *const one = own_time(r, 0), *const end = own_time(r, ENDING);
     double first = 0, before = 0, last = 0;
@@ -183,7 +189,7 @@ void html_story(const report *r, FILE *f)
     work w;
     for (size_t k = 0; k <= ENDING; k++) {
         own += own_time(r, k) != NULL;
-        if (!recorded_work(find_rung("reduce", path[k].rung), &w)) continue;
+        if (!recorded_work(find_rung("reduce", chapters[k].rung), &w)) continue;
         if (first == 0) first = w.seconds;
         last = w.seconds;
     }
@@ -215,7 +221,7 @@ void html_story(const report *r, FILE *f)
             own ? " of its machine" : "");
     for (size_t k = 0; k <= ENDING; k++) {
         one_chapter(r, k, before, first, f);
-        if (recorded_work(find_rung("reduce", path[k].rung), &w)) before = w.seconds;
+        if (recorded_work(find_rung("reduce", chapters[k].rung), &w)) before = w.seconds;
     }
     fprintf(f, "</ol>\n");
     past_table(f);

@@ -10,13 +10,13 @@
 enum { LEAVES = 16, NODES = 4 * LEAVES };
 
 typedef struct tree {
-    order_how how; /* first: COMBINE gets a pointer to it */
+    order_setting setting; /* first: COMBINE gets a pointer to it */
     int count, left[NODES], right[NODES], height[NODES];
     double x[NODES];
 } tree;
 
 /* Node 0 is NEUTRAL, which changes nothing; 1 to LEAVES are the elements. */
-static int32_t join_nodes(const order_how *h, int32_t a, int32_t b)
+static int32_t join_nodes(const order_setting *h, int32_t a, int32_t b)
 {
     tree *t = (tree *)(uintptr_t)h;
     if (!a || !b || t->count == NODES) return a ? a : b;
@@ -35,8 +35,8 @@ static int32_t join_nodes(const order_how *h, int32_t a, int32_t b)
 #include "order_text.h"
 #undef COMBINE
 
-/* How the orders are run here: small enough to see. LAST hands a changed copy of how to COMBINE,
- * so it is drawn as what it is made of, QUADS and then DISTANT. */
+/* The settings of the drawn orders, small enough to see. LAST gives COMBINE a changed copy of the
+ * setting, so it is drawn as its parts, QUADS and then DISTANT. */
 static const struct {
     order order;
     int threads, warp;
@@ -64,18 +64,18 @@ static void grow(tree *t, size_t which)
     int32_t leaves[LEAVES], result;
     const int32_t none = 0;
     memset(t, 0, sizeof *t);
-    t->how = (order_how){.order = drawn[which].order,
-                         .schedule = LEVELS,
-                         .threads = drawn[which].threads,
-                         .each = drawn[which].threads,
-                         .warp = drawn[which].warp,
-                         .groups = drawn[which].groups};
+    t->setting = (order_setting){.order = drawn[which].order,
+                                 .schedule = LEVELS,
+                                 .threads = drawn[which].threads,
+                                 .each = drawn[which].threads,
+                                 .warp = drawn[which].warp,
+                                 .groups = drawn[which].groups};
     t->count = LEAVES + 1;
     for (int i = 0; i < LEAVES; i++) {
         leaves[i] = i + 1;
         t->x[i + 1] = i;
     }
-    order_nodes(&t->how, leaves, LEAVES, &none, &result);
+    order_nodes(&t->setting, leaves, LEAVES, &none, &result);
 }
 
 enum { APART = 19, DOWN = 26, MARGIN = 12 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Why one rung is faster than another: occupancy, coalescing, coarsening, Little's law, a
- * roofline, and the estimate beside the time. Of this device where it was timed and is known
- * (estimate.c), else of the recorded one. */
+ * roofline, and the estimate beside the time. The figures are those of this device, if it was timed
+ * and is in the table of estimate.c; else those of the recorded one. */
 #include "estimate.h"
 #include "html.h"
 #include <math.h>
@@ -26,12 +26,13 @@ static setting setting_of(const report *r, const shape_report *s)
                      d->name};
 }
 
-static int work_in(const setting *t, const shape_report *s, const row *x, work *w)
+static int work_of(const setting *t, const shape_report *s, const row *x, work *w)
 {
     return t->own ? work_of_row(s, x, w) : recorded_work(x->rung, w);
 }
 
-/* Of all recorded rungs, in per cent, whichever way. */
+/* The errors of the estimates of all recorded rungs, in per cent; a factor of 1.1 and of 1 / 1.1 are
+ * 10 per cent. */
 static void errors_of_estimates(double *mean, double *worst)
 {
     int n = 0;
@@ -42,7 +43,7 @@ static void errors_of_estimates(double *mean, double *worst)
         estimate e;
         if (!recorded_work(g, &w)) continue;
         estimate_time(find_machine(d->name), &w, reads_only(g->shape) ? d->read : d->copy, &e);
-        if (e.none) continue;
+        if (e.reason) continue;
         const double off = 100 * (exp(fabs(log(e.seconds / w.seconds))) - 1);
         *mean += off, n++;
         *worst = fmax(*worst, off);
@@ -109,7 +110,7 @@ static void why_table(const setting *t, const shape_report *s, FILE *f)
         const row *x = &s->rows[i];
         work w;
         estimate e;
-        if (!work_in(t, s, x, &w)) {
+        if (!work_of(t, s, x, &w)) {
             if (is_host(x->rung)) continue;
             fprintf(f,
                     "<tr><th scope=\"row\">%s</th><td colspan=\"7\" class=\"left\">not "
@@ -119,7 +120,7 @@ static void why_table(const setting *t, const shape_report *s, FILE *f)
         }
         estimate_time(t->m, &w, t->bandwidth, &e);
         fprintf(f, "<tr><th scope=\"row\">%s</th>", x->rung->name);
-        if (e.none)
+        if (e.reason)
             fprintf(f, "<td>none</td>");
         else
             fprintf(f, "<td>%.3f</td>", 1e3 * e.seconds);
@@ -127,9 +128,9 @@ static void why_table(const setting *t, const shape_report *s, FILE *f)
             fprintf(f, "<td>%.3f</td>", 1e3 * w.seconds);
         else
             fprintf(f, "<td>not timed</td>");
-        if (e.none)
+        if (e.reason)
             fprintf(f, "<td class=\"left\" colspan=\"%d\">no estimate: %s</td>", w.groups ? 1 : 5,
-                    e.none);
+                    e.reason);
         else
             fprintf(f, "<td class=\"left\">%s</td>", limit_name(e.limit));
         if (w.groups)
@@ -198,7 +199,7 @@ typedef struct {
     const char *name;
 } roof_point;
 
-/* A number beside each point, where nothing is yet. */
+/* Writes a number beside each point, where no point and no other number is. */
 static void number_points(const scales *a, const roof_point *point, int n, FILE *f)
 {
     double taken[2 * RESULTS_MOST][2];
@@ -233,7 +234,7 @@ static void roofline(const setting *t, const shape_report *s, FILE *f)
     scales a = {INFINITY, log10(4 * roof / slope), INFINITY, log10(2 * roof)};
     for (int i = 0; i < s->count; i++) {
         work w;
-        if (!work_in(t, s, &s->rows[i], &w) || !w.groups || w.seconds <= 0 || w.sectors <= 0)
+        if (!work_of(t, s, &s->rows[i], &w) || !w.groups || w.seconds <= 0 || w.sectors <= 0)
             continue;
         int twin = 0; /* reduce1 to reduce4 have the kernels of tiled_1 to tiled_4 */
         const double x = 32 * INSTRUCTIONS_OF * w.operations / (32 * w.sectors),

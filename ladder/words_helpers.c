@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * What must stand before a kernel in CUDA, OpenCL C and C with OpenMP: types, and helpers for the
- * words of the dialect that the text uses. */
+ * Writes what a kernel's text needs before it in CUDA, OpenCL C and C with OpenMP: types, and
+ * definitions of the words of the dialect that the text uses. */
 #include "export.h"
 #include <string.h>
 
-/* What a word needs before the kernel. %s: the kind's unsigned type in the atomics. */
+/* The definition of each word in each API. */
 static const struct {
     const char *word, *in[APIS];
 } helpers[] = {
@@ -137,8 +137,8 @@ static void put_atomic_combine(FILE *f, api a, const model_setting *s)
     }
 }
 
-/* Hardware folds whole numbers of 4 bytes since Ampere; others go by shuffles, or through memory
-   that all lanes see. */
+/* Folds the values of a warp. Since Ampere CUDA has an instruction for integers of 4 bytes. Others use
+ * shuffles, and the other APIs use memory that all lanes can access. */
 static void put_warp_combine(FILE *f, api a, const model_setting *s)
 {
     static const char *const does[] = {"add", "min", "max"};
@@ -168,8 +168,8 @@ static void put_warp_combine(FILE *f, api a, const model_setting *s)
             whole ? "#endif\n" : "");
 }
 
-/* Copies into shared memory that go on while the thread computes: CUDA has them since Ampere;
- * elsewhere they are done at once. */
+/* Asynchronous copies to shared memory. CUDA has them since Ampere; elsewhere the thread copies at
+ * once. */
 static void put_copy_async(FILE *f, api a, const model_setting *s)
 {
     if (a == API_CUDA)
@@ -195,7 +195,7 @@ static void put_words_of_8_bytes(FILE *f, api a)
                               : "uint64_t");
 }
 
-/* An element's bits as a word, and back. */
+/* Converts an element to its bits, and back. */
 static void put_bits(FILE *f, api a, const model_setting *s)
 {
     const int real = s->elem >= KIND_F32, size = (int)kind_bytes(s->elem), wide = size == 8;
@@ -263,6 +263,39 @@ static void put_bulk_copy(FILE *f, api a, const model_setting *s)
             (int)kind_bytes(s->elem));
 }
 
+/* Defines NEUTRAL and combine in OpenCL C. */
+static void put_operation(FILE *f, const model_setting *s)
+{
+    static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"};
+    static const char *const low[] = {"(-128)",
+                                      "0",
+                                      "(-32768)",
+                                      "0",
+                                      "(-2147483647 - 1)",
+                                      "0u",
+                                      "(-9223372036854775807l - 1)",
+                                      "0ul",
+                                      "-INFINITY",
+                                      "-INFINITY"};
+    static const char *const high[] = {"127",
+                                       "255",
+                                       "32767",
+                                       "65535",
+                                       "2147483647",
+                                       "0xffffffffu",
+                                       "9223372036854775807l",
+                                       "0xfffffffffffffffful",
+                                       "INFINITY",
+                                       "INFINITY"};
+    fprintf(f,
+            "#define NEUTRAL ((elem)%s)\nstatic inline elem combine(elem a, elem b) { return "
+            "%s; }\n",
+            !s->operation       ? "0"
+            : s->operation == 1 ? high[s->elem]
+                                : low[s->elem],
+            does[s->operation]);
+}
+
 void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, const char *text)
 {
     static const char *const opencl_types[] = {"char", "uchar", "short", "ushort", "int",
@@ -285,36 +318,7 @@ void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, 
                        "group_index_ = 0; group_index_ < group_count_; group_index_++) \\\n"
                        "    _Pragma(\"omp parallel num_threads(THREADS)\")\n");
     }
-    if (a == API_OPENCL) {
-        static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"};
-        static const char *const low[] = {"(-128)",
-                                          "0",
-                                          "(-32768)",
-                                          "0",
-                                          "(-2147483647 - 1)",
-                                          "0u",
-                                          "(-9223372036854775807l - 1)",
-                                          "0ul",
-                                          "-INFINITY",
-                                          "-INFINITY"};
-        static const char *const high[] = {"127",
-                                           "255",
-                                           "32767",
-                                           "65535",
-                                           "2147483647",
-                                           "0xffffffffu",
-                                           "9223372036854775807l",
-                                           "0xfffffffffffffffful",
-                                           "INFINITY",
-                                           "INFINITY"};
-        fprintf(f,
-                "#define NEUTRAL ((elem)%s)\nstatic inline elem combine(elem a, elem b) { return "
-                "%s; }\n",
-                !s->operation       ? "0"
-                : s->operation == 1 ? high[s->elem]
-                                    : low[s->elem],
-                does[s->operation]);
-    }
+    if (a == API_OPENCL) put_operation(f, s);
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
         if (has_word(body, helpers[i].word)) fputs(helpers[i].in[a], f);
     if (has_word(body, "atomic_combine")) put_atomic_combine(f, a, s);
