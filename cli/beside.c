@@ -124,8 +124,8 @@ static int spread(const weights *w, const input *in, unsigned axes, char **out)
     return code;
 }
 
-/* Whether one copy of the weights serves all sequences: each has the same weights, and the sequences
- * are rows in the order of the file. */
+/* Whether one copy of the weights serves all sequences: each has the same weights, and the
+ * sequences are rows in the order of the file. */
 static int is_repeated(const weights *w, const input *in, const options *o, unsigned axes)
 {
     unsigned tail = axes;
@@ -236,7 +236,7 @@ static int match_groups(minus *m, int k, int64_t stride)
     return code;
 }
 
-/* Fills m->offset: each dimension of the file is one of the data, or has the groups of the steps. */
+/* Fills m->offset. Each dimension of the file is one of the data, or that of the groups. */
 static int match_dimensions(minus *m)
 {
     int64_t stride = 1;

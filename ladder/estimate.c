@@ -4,9 +4,10 @@
  *
  *   memory    the sectors that all warps ask for, at the memory's speed
  *   issue     instructions, at the rate at which warps can start them
- *   shared    passes over shared memory, bank conflicts included, one per cycle on each multiprocessor
- *   latency   the waits of one group, one after the other, times the number of rounds in which the groups run:
- *             occupancy decides how many run at once
+ *   shared    passes over shared memory, bank conflicts included, one per cycle on each
+ *             multiprocessor
+ *   latency   the waits of one group, one after the other, times the number of rounds in which the
+ *             groups run: occupancy decides how many run at once
  *
  * and the launches, one after the other. test_ladder_trace holds the estimates to the recorded
  * times of an H200: each within a factor of 1.6, and within 20 % on average. Where the time
@@ -70,8 +71,8 @@ static void scale(work *w, double n_counted)
         w->bytes *= by;
 }
 
-/* Compiles the rung's text for the model, and returns the bytes of shared memory that a group of its
- * first kernel has. */
+/* Compiles the rung's text for the model, and returns the bytes of shared memory that a group of
+ * its first kernel has. */
 static int64_t shared_bytes_of(const rung *g, kind k)
 {
     char path[80], sentence[200];

@@ -11,8 +11,8 @@ int api_parse(const char *name, api *a);
 
 int has_word(const char *text, const char *word);
 const char *after_head(const char *text); /* behind the text's first comment */
-/* Writes the text of a kernel, without its first comment, in the words of the API; and what it needs
- * before it. */
+/* Writes the text of a kernel, without its first comment, in the words of the API; and what it
+ * needs before it. */
 void words_kernel(FILE *f, api a, const char *text);
 void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, const char *text);
 const char *words_type(api a, kind k); /* on the host */

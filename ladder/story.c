@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The first section of the page: from the first rung to the last, what each step changed and how much
- * faster it is, on a recorded H200, on the GPU of the lecture of 2010, and on the reader's own device
- * if it was timed there. All factors are computed from the times; the texts only say what was
- * changed. */
+ * The first section of the page: from the first rung to the last, what each step changed and how
+ * much faster it is, on a recorded H200, on the GPU of the lecture of 2010, and on the reader's own
+ * device if it was timed there. All factors are computed from the times; the texts only say what
+ * was changed. */
 #include "estimate.h"
 #include "html.h"
 #include <string.h>
@@ -63,8 +63,8 @@ static const row *row_of(const report *r, const rung *g)
     return NULL;
 }
 
-/* The time of chapter k's rung on the reader's own device. NULL: it was not timed there, or its runs
- * differ too much. */
+/* The time of chapter k's rung on the reader's own device. NULL: it was not timed there, or its
+ * runs differ too much. */
 static const timing *own_time(const report *r, size_t k)
 {
     const row *const here = row_of(r, find_rung("reduce", chapters[k].rung));

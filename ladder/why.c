@@ -31,8 +31,8 @@ static int work_of(const setting *t, const shape_report *s, const row *x, work *
     return t->own ? work_of_row(s, x, w) : recorded_work(x->rung, w);
 }
 
-/* The errors of the estimates of all recorded rungs, in per cent; a factor of 1.1 and of 1 / 1.1 are
- * 10 per cent. */
+/* The errors of the estimates of all recorded rungs, in per cent; a factor of 1.1 and of 1 / 1.1
+ * are 10 per cent. */
 static void errors_of_estimates(double *mean, double *worst)
 {
     int n = 0;

@@ -137,8 +137,8 @@ static void put_atomic_combine(FILE *f, api a, const model_setting *s)
     }
 }
 
-/* Folds the values of a warp. Since Ampere CUDA has an instruction for integers of 4 bytes. Others use
- * shuffles, and the other APIs use memory that all lanes can access. */
+/* Folds the values of a warp. Since Ampere CUDA has an instruction for integers of 4 bytes. Others
+ * use shuffles, and the other APIs use memory that all lanes can access. */
 static void put_warp_combine(FILE *f, api a, const model_setting *s)
 {
     static const char *const does[] = {"add", "min", "max"};

@@ -6,10 +6,10 @@
  *            are the four bytes in it. Elements of 8 bytes go half a warp at a time.
  *   global   sectors of 32 bytes. A warp's request costs as many sectors as its lanes touch.
  *
- * A race: two threads access one address between two barriers, and one of them writes. Two threads of
- * one warp can race too, because its lanes need not run in step since Volta. WARP_BARRIER orders the
- * lanes of a warp. In global memory, groups are not ordered at all. There atomics are no race, and
- * memory declared volatile is not checked: the kernel orders it by its own fences and flags. */
+ * A race: two threads access one address between two barriers, and one of them writes. Two threads
+ * of one warp can race too, because its lanes need not run in step since Volta. WARP_BARRIER orders
+ * the lanes of a warp. In global memory, groups are not ordered at all. There atomics are no race,
+ * and memory declared volatile is not checked: the kernel orders it by its own fences and flags. */
 #include "code.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -94,8 +94,8 @@ typedef struct request {
     int lane[MODEL_WARP_MOST];
 } request;
 
-/* Counts the passes that lanes from .. to - 1 of the warp need: the most different words in one bank.
- * Atomics need a pass for each lane. bank_of: NULL, or receives the bank of each lane. */
+/* Counts the passes that lanes from .. to - 1 of the warp need: the most different words in one
+ * bank. Atomics need a pass for each lane. bank_of: NULL, or receives the bank of each lane. */
 static int passes(const request *r, int from, int to, int banks, int atomic, int16_t *bank_of)
 {
     int64_t words[MODEL_WARP_MOST * 4];

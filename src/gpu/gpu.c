@@ -9,7 +9,7 @@
 
 enum { MEMORY_LEAST = 64 << 10 };
 
-/* Host arrays of fewer bytes are copied as a whole; a limited memory has less. */
+/* Smaller host arrays are copied as a whole, unless memory=SIZE makes the limit smaller. */
 static const int64_t PIECES_LEAST = 32 << 20;
 
 /* ---- open ---- */
@@ -53,7 +53,7 @@ static tally_status set_code(tally *ctx, tl_gpu_device *d, const char *text, siz
     return set_code_of(ctx, d, "code", text, length);
 }
 
-/* Takes the options of a GPU, and copies those of the processors to `rest`. */
+/* Parses the options of a GPU, and copies those of the processors to `rest`. */
 static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *options, char *rest)
 {
     static const struct {
