@@ -32,7 +32,7 @@ static tally_view row_of(const tally_view *view, int64_t row)
     return v;
 }
 
-/* The same if each window has its own bounds. Copies some sequences at a time to dense memory,
+/* Computes windows that have bounds of their own. Copies some sequences at a time to dense memory,
  * because adjacent elements may belong to different sequences. With validity or a second input,
  * sequences are read in place. */
 static int batch_ranges(const run *r, int i, const tally_view *in, const tally_view *out)

@@ -24,7 +24,7 @@ static const word_pair words[] = {{"warpSize", "WARP"},
                                   {"true", "1"},
                                   {"false", "0"}};
 
-/* They say nothing about what is computed. */
+/* Words that are dropped: they do not change what is computed. */
 static const char *const dropped[] = {
     "__restrict__",    "__restrict", "restrict",      "static",           "inline",     "register",
     "__forceinline__", "constexpr",  "__private",     "__noinline__",     "__device__", "__host__",

@@ -205,8 +205,8 @@ static int scan_level(job *j, memory *in, memory *out, int64_t n, int sums, ladd
     return code ? code : launch_kernel(j, "propagate", groups, spread, 3, error);
 }
 
-/* The same by segments: heads, and whether one has begun in the tile (seen), go along. sums + 1:
- * the heads of the sums. */
+/* Like scan_level for segments. It also scans the heads, and whether a segment has begun in the
+ * tile (seen). sums + 1: the heads of the sums. */
 static int segment_level(job *j, memory *in, memory *heads, memory *out, memory *seen, int64_t n,
                          int sums, ladder_error *error)
 {

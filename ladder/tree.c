@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Pictures of who is added to whom. A reduction's tree comes from its documented order
+ * Pictures of which elements are added. A reduction's tree comes from its documented order
  * (order_text.h, executed on nodes instead of numbers); the steps of a tile come from the
  * model's trace: a line leads from a word that a lane read to the word that it wrote before the
  * next barrier. */

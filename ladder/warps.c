@@ -10,7 +10,7 @@ static int has_steps(const row *x)
     return x->modelled && x->counts.steps > 1 && x->counts.threads > x->counts.warp;
 }
 
-/* Of the lanes of the warps that worked, the share that did. */
+/* The active lanes, as a share of all lanes of the active warps. */
 static double efficiency(const model_counts *c)
 {
     double warps = 0, threads = 0;
@@ -29,8 +29,8 @@ static int same_steps(const row *x, const row *y)
     return 1;
 }
 
-/* Of rungs that are alike there is one picture, with all their names: of row `first`, if none
-   before it is alike. */
+/* Draws one picture for all rungs that are like row `first`, with their names; none if an earlier
+ * row is like it. */
 static void one_picture(const shape_report *s, int first, FILE *f)
 {
     const row *const x = &s->rows[first];
