@@ -29,7 +29,7 @@ static const int64_t *const_digits(const tally_digits *d) { return (const int64_
 /* Adds modulo 2^64. Only sums of invalid states wrap. */
 static int64_t wrapped(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
-/* Propagates the carries: all digits but the last are then below 2^32. */
+/* Propagates carries: all digits but the last become less than 2^32. */
 static void carry(tally_digits *d)
 {
     assert(d->used >= 0 && d->used <= d->room);
@@ -68,7 +68,7 @@ static int32_t extend(tally_digits *d, int from, int to)
     return 0;
 }
 
-/* Like extend, and fast for most values, whose digits exist already. */
+/* Like extend. Most values find their digits in d. */
 static inline int32_t cover(tally_digits *d, int from, int to)
 {
     return d->first <= from && to <= d->first + d->used ? 0 : extend(d, from, to);

@@ -168,7 +168,7 @@ static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
     }
 }
 
-/* Counts elements, if results need that, and computes the results of places a .. b - 1. */
+/* Counts elements if min_count needs it, then does fold_places. */
 static void fold_chunk(const job *j, worker *w, int64_t a, int64_t b)
 {
     if (j->counts) {
@@ -203,7 +203,7 @@ static void take_chunks(void *with, const tl_worker *thread)
     free_worker(w);
 }
 
-/* Computes all ranges, a few at a time, without memory for all counts. */
+/* Computes all ranges, few at a time: without memory for all counts. */
 static void fold_few(job j)
 {
     enum { FEW = 512 };
@@ -245,7 +245,7 @@ static void fold_all(job *j, int threads, worker *w)
     free(j->counts);
 }
 
-/* Copies a sequence that is not dense, and computes its ranges. */
+/* Computes all ranges, of a copy if the sequence is not dense. */
 static void run(job j, int threads, worker *w)
 {
     const int64_t bytes = j.plan->op->elem_bytes, n = j.ranges->n;
