@@ -118,8 +118,8 @@ TL_INLINE void N(fold_columns)(const tl_narrow_strip s, int64_t rows, T *acc, in
 }
 #undef COLUMN
 
-/* Folds adjacent rows, of which a vector holds several, as one row; its parts are folded at the end.
- * Returns how many rows were processed. */
+/* Folds adjacent rows, several to a vector, as one row; its parts are folded at the end. Returns
+ * how many rows were processed. */
 static int64_t N(fold_narrow)(const T *x, int64_t rows, int64_t width, T *acc, tl_keying k)
 {
     const int64_t per = LANES / width, step = per * width;
