@@ -252,8 +252,7 @@ static void row(const char *word, int threads)
         if (json)
             fprintf(json,
                     "{\"problem\": \"%s\", \"threads\": %d, \"name\": \"%s\", \"kind\": \"%s\", "
-                    "\"gbps\": %.3f, "
-                    "\"ratio\": %.4f, \"off\": %.1e}\n",
+                    "\"gbps\": %.3f, \"ratio\": %.4f, \"off\": %.1e}\n",
                     word, threads, c->name,
                     c->loop   ? "ceiling"
                     : c->peer ? "peer"

@@ -15,15 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char usage[] =
-    "usage: cliffs --file FILE [--quick | --full | --sweep] [--device cpu|cuda:N|opencl:N] "
-    "[--threads 1,2] "
-    "[--ops WORDS]\n"
-    "              [--types WORDS] [--shapes WORDS] [--views WORDS] [--sizes WORDS] [--seconds S] "
-    "[--rounds R]\n"
-    "              [--bytes B] [--operators FOLDER] [--list]\n"
-    "Words are separated by commas. Without --quick, --full and --sweep: everything that the words "
-    "name.\n";
+static const char usage[] = "usage: cliffs --file FILE [--quick | --full | --sweep] [--device "
+                            "cpu|cuda:N|opencl:N] [--threads 1,2] [--ops WORDS]\n"
+                            "              [--types WORDS] [--shapes WORDS] [--views WORDS] "
+                            "[--sizes WORDS] [--seconds S] [--rounds R]\n"
+                            "              [--bytes B] [--operators FOLDER] [--list]\n"
+                            "Words are separated by commas. Without --quick, --full and --sweep: "
+                            "everything that the words name.\n";
 static const char head[] =
     "device,threads,op,dtype,shape,view,size,n,in_bytes,out_bytes,ns,spread,ceiling_ns,"
     "ceiling_spread,ceiling,ratio,gbps,checked\n";

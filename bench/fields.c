@@ -101,8 +101,7 @@ static int show(tally *ctx, const char *op, const float *data, float *spare, int
         return 0;
     }
     printf("%-8s %lld at once%s: %8.4f ms a step, %7.1f GB/s; read %7.1f, copied %7.1f; steps %.2f "
-           "of read, all bytes "
-           "%.2f\n",
+           "of read, all bytes %.2f\n",
            op, (long long)at_once, stream ? ", no wait" : "", took * 1e3, step / took * 1e-9,
            step / read * 1e-9, step / copied * 1e-9, read / took,
            (at_once == 1 ? 3 : 1) * read / took);

@@ -90,8 +90,10 @@ static char *command_of(const options *o)
     fprintf(f, "tally %s: tally %s", tally_version(), verb_table[o->verb].name);
     for (int i = 0; i < o->word_count; i++) {
         const char *const word = o->words[i];
-        const int bare = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR"
-                                                     "STUVWXYZ0123456789_-+=.,:/@%")];
+        const int bare =
+            *word &&
+            !word[strspn(
+                word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%")];
         fputs(bare ? " " : " '", f);
         for (const char *at = word; *at; at++)
             *at == '\'' ? (void)fputs("'\\''", f) : (void)fputc(*at, f);
@@ -136,8 +138,8 @@ int attributes_result(tally_file *file, tally *ctx, const netcdf_of *of, int i, 
         set(&t, "standard_name", in->standard_name);
     if (unit == 0) set(&t, "units", "1");
     if (unit > 0 && in->units && !strstr(in->units, " since ")) {
-        const int plain = !in->units[strspn(in->units, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ"
-                                                       "RSTUVWXYZ")];
+        const int plain =
+            !in->units[strspn(in->units, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")];
         if (unit == 1 || !strcmp(in->units, "1"))
             set(&t, "units", in->units);
         else

@@ -100,7 +100,7 @@ static int number(groups *g, const keys *k, int sorted, int32_t *codes)
 static int name_groups(const groups *g, const keys *k, answer *a, int64_t inner)
 {
     char text[64];
-    int code = groups_keys(a, g, k->count, inner);
+    int code = groups_reserve_keys(a, g, k->count, inner);
     a->key_dtypes = memory_for(&code, "the keys", k->count, sizeof *a->key_dtypes);
     for (int64_t c = 0; c < k->count && !code; c++) {
         const coordinate *const of = &k->of[c];
@@ -170,7 +170,7 @@ void bands_part(const groups *g, const layout *l, int64_t group, size_t bytes, t
 }
 
 /* The results are an array of outer x groups x inner. */
-void bands_place(const groups *g, const layout *l, int64_t group, int64_t *at, int64_t *step)
+void bands_destination(const groups *g, const layout *l, int64_t group, int64_t *at, int64_t *step)
 {
     if (l->inner >= l->outer)
         *at = *at * g->count + group * l->inner;

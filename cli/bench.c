@@ -185,10 +185,8 @@ static void print(const problem *p, int json, int first, tally *ctx, int64_t run
     if (json) {
         put_json(stdout, first ? "[\n{\"problem\": " : ",\n{\"problem\": ", p->word);
         printf(", \"isa\": \"%s\", \"threads\": %d, \"runs\": %lld, \"bytes\": %lld, \"seconds\": "
-               "%.9g, "
-               "\"best_seconds\": %.9g, "
-               "\"gb_per_s\": %.4g, \"ceiling\": \"%s\", \"ceiling_gb_per_s\": %.4g, \"fraction\": "
-               "%.4g}",
+               "%.9g, \"best_seconds\": %.9g, \"gb_per_s\": %.4g, \"ceiling\": \"%s\", "
+               "\"ceiling_gb_per_s\": %.4g, \"fraction\": %.4g}",
                tally_isa(ctx), tally_threads(ctx), (long long)runs, (long long)p->bytes, p->median,
                p->best, rate, against, limit, p->fraction);
     } else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * beside.c - NetCDF files beside the data, which have some of its dimensions, by their names.
+ * beside.c - NetCDF files that are used with the data and have some of its dimensions, by name.
  *
  *    temp(time, lat, lon), --with 'cos(lat)':    the weight of (t, j, i) is that of lat j
  *
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Checks that dimension k of a file beside the data is as long as dimension d of the data. */
+/* Checks that dimension k of such a file is as long as dimension d of the data. */
 static int same_length(const char *option, const input *file, int k, const input *in, int d)
 {
     if (file->shape[k] == in->shape[d]) return DONE;
@@ -48,14 +48,14 @@ static double cos_degrees(double degrees)
 /* The dimensions that the weights have: along[k] is the dimension of the data for dimension k of
  * the weights. */
 typedef struct weights {
-    const char *label; /* for sentences */
+    const char *label; /* for error messages */
     int ndim, along[DIMS];
     tally_dtype type;
     const char *values;
     char *own; /* NULL, or the memory of values */
 } weights;
 
-/* Reads the coordinate in cos(NAME). */
+/* Reads the coordinate NAME, and makes its cosines the weights. */
 static int open_cosine(weights *w, const input *in, const options *o, const char *name)
 {
     const int d = dimension_named(in, name);
@@ -84,7 +84,7 @@ static int open_cosine(weights *w, const input *in, const options *o, const char
 }
 
 /* Finds the dimensions of the second input in the data, by their names. */
-static int match(weights *w, const input *with, const input *in)
+static int match_weights(weights *w, const input *with, const input *in)
 {
     *w = (weights){.label = with->label, .ndim = with->ndim, .type = with->dtype};
     for (int k = 0; k < with->ndim; k++) {
@@ -103,7 +103,7 @@ static int match(weights *w, const input *with, const input *in)
     return DONE;
 }
 
-/* Writes the weights for elements of the dimensions in `axes` of the data, in C order. */
+/* Writes a weight for each element of the dimensions in `axes` of the data, in C order. */
 static int spread(const weights *w, const input *in, unsigned axes, char **out)
 {
     strided a = {.data = w->values, .size = tally_dtype_size(w->type)};
@@ -124,7 +124,8 @@ static int spread(const weights *w, const input *in, unsigned axes, char **out)
     return code;
 }
 
-/* Whether each sequence has the same weights, and the sequences are rows that come in order. */
+/* Whether one copy of the weights serves all sequences: each has the same weights, and the
+ * sequences are rows in the order of the file. */
 static int is_repeated(const weights *w, const input *in, const options *o, unsigned axes)
 {
     unsigned tail = axes;
@@ -159,7 +160,7 @@ int weights_open(second *s, input *in, const options *o, int *taken)
         for (int k = 0; named && k < with->ndim && with->ndim == in->ndim; k++)
             named = with->info.dimensions[k] && dimension_named(in, with->info.dimensions[k]) >= 0;
         if (!named) return DONE;
-        code = match(&w, &s->with, in);
+        code = match_weights(&w, &s->with, in);
         if (!code) code = input_load(&s->with, 0);
         w.values = s->with.data;
     }
@@ -181,8 +182,8 @@ typedef struct minus {
     const input *in;
     const options *o;
     layout steps; /* the dimension whose steps have keys */
-    /* for index i along dimension d of the data: the distance of its value in the file */
-    int64_t *distance[DIMS];
+    /* for index i along dimension d of the data: the offset of its value in the file, in values */
+    int64_t *offset[DIMS];
 } minus;
 
 /* Reads the keys of the file's groups, the coordinate of dimension k. */
@@ -203,8 +204,8 @@ static int read_groups(minus *m, int k, double **keys)
     return code;
 }
 
-/* Finds the group of each step, by the part of its date or by a variable that are called as
- * dimension k of the file. */
+/* Finds the group of each step. Its key is the part of the date, or the variable, that has the name
+ * of dimension k of the file. */
 static int match_groups(minus *m, int k, int64_t stride)
 {
     const char *const name = m->file.info.dimensions[k];
@@ -228,13 +229,14 @@ static int match_groups(minus *m, int k, int64_t stride)
         if (keys[at] != key)
             code = bad_data("--minus %s has no %s %g, which step %lld of %s has", m->file.label,
                             name, key, (long long)i, m->in->label);
-        m->distance[axis][i] += at * stride;
+        m->offset[axis][i] += at * stride;
     }
     free(keys);
     coordinate_free(&c);
     return code;
 }
 
+/* Fills m->offset. Each dimension of the file is one of the data, or that of the groups. */
 static int match_dimensions(minus *m)
 {
     int64_t stride = 1;
@@ -249,12 +251,13 @@ static int match_dimensions(minus *m)
             code = same_length("minus", &m->file, k, m->in, d);
         else
             code = match_groups(m, k, stride);
-        for (int64_t i = 0; d >= 0 && i < length && !code; i++) m->distance[d][i] += i * stride;
+        for (int64_t i = 0; d >= 0 && i < length && !code; i++) m->offset[d][i] += i * stride;
         stride *= length;
     }
     return code;
 }
 
+/* Subtracts the file's values from the loaded data, and rounds each difference to its type. */
 static void subtract(const minus *m, input *in)
 {
     const int last = in->ndim - 1;
@@ -263,10 +266,10 @@ static void subtract(const minus *m, input *in)
     int64_t index[DIMS] = {0};
     for (int64_t row = 0; row < in->n; row += in->shape[last]) {
         int64_t from = 0;
-        for (int d = 0; d < last; d++) from += m->distance[d][index[d]];
+        for (int d = 0; d < last; d++) from += m->offset[d][index[d]];
         for (int64_t i = 0; i < in->shape[last]; i++) {
             char *const at = (char *)in->own + (size_t)(row + i) * size;
-            double x = real_value(in->dtype, at) - values[from + m->distance[last][i]];
+            double x = real_value(in->dtype, at) - values[from + m->offset[last][i]];
             if (x != x) x = __builtin_nan(""); /* processors differ in the sign of inf - inf */
             const float narrow = (float)x;
             memcpy(at, in->dtype == TALLY_F64 ? (const void *)&x : (const void *)&narrow, size);
@@ -293,7 +296,7 @@ int minus_apply(input *in, const options *o)
     const tally_file_options f = {.format = "netcdf", .variable = variable, .dtype = TALLY_F64};
     code = input_open_beside(&m.file, in->ctx, &f, path);
     for (int d = 0; d < in->ndim; d++)
-        m.distance[d] = memory_for(&code, "--minus", in->shape[d], sizeof *m.distance[d]);
+        m.offset[d] = memory_for(&code, "--minus", in->shape[d], sizeof *m.offset[d]);
     if (!code && has(o, OPT_axis)) {
         code = layout_axes(in, o, &m.steps.axes);
         while (!code && !(m.steps.axes >> m.steps.axis & 1)) m.steps.axis++;
@@ -305,7 +308,7 @@ int minus_apply(input *in, const options *o)
     if (!code) code = input_load(&m.file, 0);
     if (!code) code = input_load(in, 0);
     if (!code && in->n) subtract(&m, in);
-    for (int d = 0; d < in->ndim; d++) free(m.distance[d]);
+    for (int d = 0; d < in->ndim; d++) free(m.offset[d]);
     if (m.file.file) input_close(&m.file);
     free(path);
     return code;

@@ -33,7 +33,7 @@ typedef struct series {
     const tally_window_options *window;
     const span *span; /* NULL, or with window: windows by times, which replace it */
 } series;
-int series_run(const options *o, const series *how);
+int series_run(const options *o, const series *call);
 int series_begin(const options *o); /* checks the operands */
 
 /* ---- explain.c ---- */

@@ -28,8 +28,7 @@ static void bash(FILE *f)
 {
     fputs("# tally completion for bash, written by `tally help --completion bash`\n_tally()\n{\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} "
-          "verb=${COMP_WORDS[1]}\n    "
-          "COMPREPLY=()\n"
+          "verb=${COMP_WORDS[1]}\n    COMPREPLY=()\n"
           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"",
           f);
     for (int v = 0; v < VERB_COUNT; v++) fprintf(f, "%s ", verb_table[v].name);
@@ -122,8 +121,7 @@ static void zsh(FILE *f)
         fputs("'\n", f);
     }
     fputs("        )\n        _describe 'verb' verbs\n        return\n    fi\n    local "
-          "verb=$words[2]\n    shift "
-          "words\n    (( CURRENT-- ))\n"
+          "verb=$words[2]\n    shift words\n    (( CURRENT-- ))\n"
           "    case $verb in\n",
           f);
     for (int v = 0; v < VERB_COUNT; v++) {

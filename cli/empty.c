@@ -70,27 +70,27 @@ int is_nan_form(const char *op) { return !strncmp(op, "nan", 3) && is_operator(o
 
 int empty_operators(operators *ops, const options *o)
 {
-    static const char *const places[] = {"argmax", "nanargmax"};
+    static const char *const added[] = {"argmax", "nanargmax"};
     int number[2] = {-1, -1};
     /* results that start from --init always have a value */
     if (!marked(o) || has(o, OPT_init)) return DONE;
     int code = DONE;
-    ops->place = memory_for(&code, "the operators", ops->count, sizeof *ops->place);
+    ops->index_of = memory_for(&code, "the operators", ops->count, sizeof *ops->index_of);
     for (int i = 0; i < ops->count && !code; i++) {
         const int nan = is_nan_form(ops->name[i]);
         if (number[nan] < 0) {
             number[nan] = ops->all++;
-            ops->name[number[nan]] = places[nan];
+            ops->name[number[nan]] = added[nan];
         }
-        ops->place[i] = number[nan];
+        ops->index_of[i] = number[nan];
     }
     return code;
 }
 
-int has_value(const void *places, int64_t i)
+int has_value(const void *indexes, int64_t i)
 {
     int64_t at = 0;
-    if (places) memcpy(&at, (const char *)places + (size_t)i * sizeof at, sizeof at);
+    if (indexes) memcpy(&at, (const char *)indexes + (size_t)i * sizeof at, sizeof at);
     return at >= 0;
 }
 
@@ -116,13 +116,13 @@ int bitmap_open(bitmap **bitmap_, tally *ctx, const options *o)
                                           &b->file));
 }
 
-int bitmap_write(bitmap *b, const void *places, int64_t count)
+int bitmap_write(bitmap *b, const void *indexes, int64_t count)
 {
     unsigned char bytes[4096];
     int64_t n = 0;
     tally_status status = TALLY_OK;
     for (int64_t i = 0; b && i < count && !status; i++) {
-        b->byte |= (unsigned char)(has_value(places, i) << (b->count & 7));
+        b->byte |= (unsigned char)(has_value(indexes, i) << (b->count & 7));
         if (++b->count & 7) continue;
         bytes[n++] = b->byte;
         b->byte = 0;

@@ -8,7 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* The requested device; for "auto" with several devices also the chosen one. */
+/* The requested device. "auto" is replaced by TALLY_DEVICE; where only one device is usable, by its
+ * name. */
 static void device_text(const options *o, char *text, size_t bytes)
 {
     const char *const env = getenv("TALLY_DEVICE");

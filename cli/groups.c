@@ -9,9 +9,10 @@
  *
  * The values of each group, in the order of the file, are one segment of `dense`. So reductions,
  * scans and windows of a group are those of a sequence, on any device. Results of scan and window
- * are scattered to the places of their lines. */
+ * are copied to the order of the lines. */
 #include "cli.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,14 +27,15 @@ int groups_check(const options *o)
 
 /* ---- --sort ---- */
 
-typedef struct sorting { /* a group */
+typedef struct sorting { /* a group, for qsort */
     int64_t group;
     const input *in;
     /* for each key column the numbers of all groups; NULL: the column has words */
     const double *const *numbers;
 } sorting;
 
-/* Compares, as decimals, two numbers with the same nearest f64. Returns 0 if one does not fit. */
+/* Compares, as decimals, two numbers with the same nearest f64. Returns 0 if they are equal, or if
+ * one does not fit. */
 static int exact_order(const char *a, const char *b)
 {
     int64_t whole[2], part[2];
@@ -64,7 +66,7 @@ static int ascending(const void *a, const void *b)
     return 0;
 }
 
-/* Reads a cell as a number, as --decimal and --thousands say. Returns 0 if it is none. */
+/* Reads a cell as a number, as --decimal and --thousands say. Returns 0 if it is no number. */
 static int read_number(const options *o, const char *text, double *value)
 {
     char plain[400]; /* more characters than any number needs */
@@ -84,9 +86,8 @@ static int as_numbers(const input *in, const options *o, int64_t count, int64_t 
     double *const v = *numbers = memory_for(&code, "--sort", count, sizeof *v);
     for (int64_t g = 0; g < count && !code; g++) {
         const char *const text = tally_file_key(in->file, g, c);
-        const double least = -1.0 / 0.0;
         if (!*text) {
-            v[g] = least;
+            v[g] = -INFINITY;
         } else if (!read_number(o, text, &v[g])) {
             free(v);
             *numbers = NULL;
@@ -131,7 +132,7 @@ int groups_open(groups *g, input *in, const options *o)
     if (code) return code;
     g->width = in->columns ? in->columns : 1;
     g->lines = in->n / g->width;
-    /* only a column of times: all lines are one group */
+    /* if --by names only a column of times, all lines are one group */
     g->count = in->info.key_columns ? tally_file_groups(in->file) : 1;
     static const char what[] = "--by, which needs the whole file in memory,";
     g->order = memory_for(&code, what, g->lines, sizeof *g->order);
@@ -188,7 +189,7 @@ void groups_back(const groups *g, const char *grouped, size_t bytes, int64_t col
 
 /* ---- the names of groups, which are used after the file is closed ---- */
 
-int groups_keys(answer *a, const groups *g, int64_t columns, int64_t inner)
+int groups_reserve_keys(answer *a, const groups *g, int64_t columns, int64_t inner)
 {
     int code = DONE;
     a->keys = memory_for(&code, "the keys", g->count * columns, sizeof *a->keys);
@@ -202,7 +203,7 @@ int groups_keys(answer *a, const groups *g, int64_t columns, int64_t inner)
 int groups_names(const groups *g, const input *in, answer *a)
 {
     const int64_t k = in->info.key_columns;
-    int code = groups_keys(a, g, k, 1);
+    int code = groups_reserve_keys(a, g, k, 1);
     for (int64_t c = 0; c < k && !code; c++) {
         char number[32];
         snprintf(number, sizeof number, k > 1 ? "key%lld" : "key", (long long)c + 1);

@@ -13,10 +13,10 @@ int groups_open(groups *g, input *in, const options *o);
 void groups_close(groups *g);
 /* Gathers a column's values, group after group, into dense, and makes a view of its segments. */
 int groups_take(const groups *g, const input *in, int64_t column, char *dense, tally_view *view);
-/* Scatters results of that column, of `bytes` bytes each, to the places of their lines. */
+/* Copies the grouped results of that column, of `bytes` bytes each, to their lines in `out`. */
 void groups_back(const groups *g, const char *grouped, size_t bytes, int64_t column, char *out);
-/* Makes space in the answer for the cells of `columns` key columns, and their names. */
-int groups_keys(answer *a, const groups *g, int64_t columns, int64_t inner);
+/* Allocates memory in the answer for the cells of `columns` key columns, and for their names. */
+int groups_reserve_keys(answer *a, const groups *g, int64_t columns, int64_t inner);
 int groups_names(const groups *g, const input *in, answer *a);
 void groups_names_free(answer *a);
 /* The name of the dimension of the groups; NULL: there are no groups. */
@@ -104,8 +104,8 @@ int bands_open(groups *g, answer *a, const options *o, const input *in, const la
 /* Makes the steps of each group adjacent, in an array with l's shape, in place; or moves them
  * back. */
 int bands_move(const groups *g, const layout *l, char *data, size_t bytes, int back);
-/* bands_part: the part of a batch's view that belongs to a group. bands_place: where the group's
- * results of reduce go. */
+/* bands_part: the part of a batch's view that belongs to a group. bands_destination: changes the
+ * index and the step of the batch's results to those of the group's. */
 void bands_part(const groups *g, const layout *l, int64_t group, size_t bytes, tally_view *view);
-void bands_place(const groups *g, const layout *l, int64_t group, int64_t *at, int64_t *step);
+void bands_destination(const groups *g, const layout *l, int64_t group, int64_t *at, int64_t *step);
 #endif

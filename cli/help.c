@@ -84,13 +84,11 @@ static const paragraph introduction[] = {
      "tally folds the numbers of a file. Every result is defined by one evaluation order (order E, "
      "v1). So it\n"
      "has the same bits on any number of threads, at any vector width, streamed or in memory.\n"},
-    {NULL,
-     "A FILE is .npy, raw, text, CSV, NetCDF or HDF5; its name and first bytes say which. Without "
-     "a "
-     "FILE, or for -,\n"
-     "standard input is read. Files may be larger than memory. Numbers in options may be written "
-     "2^28, 1e6, 1.5e9,\n"
-     "64Ki or 3M.\n"},
+    {NULL, "A FILE is .npy, raw, text, CSV, NetCDF or HDF5; its name and first bytes say which. "
+           "Without a FILE, or for -,\n"
+           "standard input is read. Files may be larger than memory. Numbers in options may be "
+           "written 2^28, 1e6, 1.5e9,\n"
+           "64Ki or 3M.\n"},
     {NULL,
      "An operator is NAME, NAME:f64 (an f64 accumulator) or NAME:PARAMETER, as in sum, mean:f64, "
      "var:1,\n"
@@ -98,16 +96,13 @@ static const paragraph introduction[] = {
      "forms take :exact too: the real value, rounded once,\n"
      "in whatever order. sum:checked of integers refuses a sum beyond 64 bits. `tally ops` lists "
      "the names.\n"},
-    {"OUTPUT",
-     "Text has one result per line and tabs between its columns; a header line comes first if "
-     "there "
-     "are\n"
-     "several operators or files, and then the first column names the file. Csv always has a "
-     "header "
-     "line.\n"
-     "On a terminal tally reduce prints an aligned table. Decimals are the shortest that read back "
-     "to the\n"
-     "same bits; --hex prints the bits.\n"},
+    {"OUTPUT", "Text has one result per line and tabs between its columns; a header line comes "
+               "first if there are\n"
+               "several operators or files, and then the first column names the file. Csv always "
+               "has a header line.\n"
+               "On a terminal tally reduce prints an aligned table. Decimals are the shortest that "
+               "read back to the\n"
+               "same bits; --hex prints the bits.\n"},
     {NULL,
      "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .tsv, "
      ".json, .raw, ...). It\n"
@@ -188,8 +183,7 @@ static void put_examples(FILE *f, const verb_row *v)
 void help_all(FILE *f)
 {
     fputs("tally: reductions, scans and sliding windows with the same bits on any number of "
-          "threads, at any vector "
-          "width.\n\n"
+          "threads, at any vector width.\n\n"
           "usage: tally VERB [OPTION...] [OPERAND...]\n\n",
           f);
     for (int v = 0; v < VERB_COUNT; v++)
@@ -198,8 +192,7 @@ void help_all(FILE *f)
     for (int v = VERB_reduce; v <= VERB_window; v++)
         fprintf(f, "  %-48s # %s\n", verb_table[v].example[0][0], verb_table[v].example[0][1]);
     fputs("\n`tally help VERB` explains a verb with examples. A FILE is .npy, raw, text, CSV, "
-          "NetCDF or "
-          "HDF5; - or none is standard input.\n"
+          "NetCDF or HDF5; - or none is standard input.\n"
           "Numbers may be written 2^28, 1e6, 64Ki. PostgreSQL, SQLite and DuckDB have exact_sum(x) "
           "and others: doc/sql.md.\n",
           f);

@@ -133,8 +133,10 @@ int second_group(const second *s, const groups *g, int64_t column, second *part)
 int second_bands(second *s, const groups *g, const layout *l, int64_t n);
 /* Cuts FILE:VARIABLE at the colon, and returns the variable; NULL: path is the name of a file. */
 const char *cut_variable(char *path);
-/* beside.c: a second input of some of the dimensions, or cos(NAME). taken 0: it is neither. */
+/* ---- beside.c: weights with some of the dimensions of the data, or cos(NAME) ---- */
 int is_cosine(const char *text); /* of the form cos(NAME) */
+/* Opens such weights as the second input. *taken 0: nothing was done, because s->with is an
+ * ordinary second input: its dimensions have no names, or all of them are those of other data. */
 int weights_open(second *s, input *in, const options *o, int *taken);
 int second_sound(second *s); /* see input_sound */
 void second_close(second *s);

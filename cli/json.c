@@ -54,7 +54,7 @@ static void put_list(FILE *f, const result *r, int64_t count, int bits)
     const char *at = r->bits;
     for (int64_t i = 0; i < count; i++, at += size * (size_t)lanes) {
         if (i) fputs(", ", f);
-        if (!has_value(r->places, i)) {
+        if (!has_value(r->indexes, i)) {
             fputs("null", f);
             continue;
         }

@@ -33,13 +33,13 @@ static void signals_begin(void)
 {
     static const int ends[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
                                SIGXCPU, SIGALRM, SIGUSR1, SIGUSR2};
-    struct sigaction how = {.sa_handler = end, .sa_flags = SA_RESTART}, old;
+    struct sigaction action = {.sa_handler = end, .sa_flags = SA_RESTART}, old;
     main_thread = pthread_self();
-    sigfillset(&how.sa_mask);
+    sigfillset(&action.sa_mask);
     /* signals that nohup ignores stay ignored */
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (!sigaction(ends[i], NULL, &old) && old.sa_handler != SIG_IGN)
-            sigaction(ends[i], &how, NULL);
+            sigaction(ends[i], &action, NULL);
     atexit(tally_abandon); /* a library may also end the process */
     /* a closed pipe and a file over its size limit become failed writes */
     signal(SIGPIPE, SIG_IGN);

@@ -149,14 +149,14 @@ static int define(tally_file *file, tally *ctx, const netcdf_of *of, const char 
     return DONE;
 }
 
-void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info,
+void netcdf_fill(void *results, const void *indexes, int64_t count, const tally_operator_info *info,
                  const void *value)
 {
     const size_t size = tally_dtype_size(info->output);
     char *at = results;
-    for (int64_t i = 0; places && i < count; i++)
+    for (int64_t i = 0; indexes && i < count; i++)
         for (int lane = 0; lane < info->lanes; lane++, at += size)
-            if (!has_value(places, i)) memcpy(at, value, size);
+            if (!has_value(indexes, i)) memcpy(at, value, size);
 }
 
 /* Writes the keys of groups as coordinates of dimension `at`, which has one step per group. */

@@ -56,7 +56,7 @@ int output_check(const options *o, int ops)
 }
 
 /* For --by with one operator and several columns: joins the results of each group into one result
- * with its own bits and places. */
+ * with its own bits and indexes. */
 static int side_by_side(const answer *a, result *all)
 {
     const size_t each = result_bytes(&a->results->info), size = sizeof(int64_t);
@@ -66,15 +66,16 @@ static int side_by_side(const answer *a, result *all)
     int code = DONE;
     *all = a->results[0];
     char *const bits = all->bits = memory_for(&code, what, cells, each);
-    char *const places = all->places ? memory_for(&code, what, cells, size) : NULL;
+    char *const indexes = all->indexes ? memory_for(&code, what, cells, size) : NULL;
     for (size_t i = 0; i < count && !code; i++)
         for (size_t c = 0; c < columns; c++) {
             const result *const r = &a->results[c];
             memcpy(bits + (i * columns + c) * each, (const char *)r->bits + i * each, each);
-            if (places)
-                memcpy(places + (i * columns + c) * size, (const char *)r->places + i * size, size);
+            if (indexes)
+                memcpy(indexes + (i * columns + c) * size, (const char *)r->indexes + i * size,
+                       size);
         }
-    all->places = places;
+    all->indexes = indexes;
     return code;
 }
 
@@ -129,12 +130,12 @@ static int write_results(tally_file *file, tally *ctx, const answer *answers, in
     for (int i = 0; i < files && !code; i++) {
         const result *const one = answers[i].results;
         const int64_t n = answers[i].count * columns;
-        if (netcdf && has(o, OPT_empty)) netcdf_fill(one->bits, one->places, n, &one->info, fill);
+        if (netcdf && has(o, OPT_empty)) netcdf_fill(one->bits, one->indexes, n, &one->info, fill);
         code = code_of(ctx, tally_file_write(file, one->bits, n * one->info.lanes));
     }
     for (int i = 1; i < a->ops && !code; i++) {
         const result *const one = &a->results[i];
-        if (has(o, OPT_empty)) netcdf_fill(one->bits, one->places, a->count, &one->info, fill[i]);
+        if (has(o, OPT_empty)) netcdf_fill(one->bits, one->indexes, a->count, &one->info, fill[i]);
         code = code_of(ctx, tally_file_write_box(file, i, from, shape, one->bits));
     }
     free(fill);
@@ -156,7 +157,7 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
         one.columns = a->ops;
         if (!code) code = write_typed(ctx, path, format, &one, files, o);
         free(all.bits);
-        free((void *)(uintptr_t)all.places);
+        free((void *)(uintptr_t)all.indexes);
         return code;
     }
     const result *const r = a->results;
@@ -175,7 +176,7 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
     if (!code) code = write_results(file, ctx, answers, files, o, shape);
     if (!code) code = bitmap_open(&valid, ctx, o);
     for (int i = 0; i < files && !code; i++)
-        code = bitmap_write(valid, answers[i].results->places, answers[i].count * columns);
+        code = bitmap_write(valid, answers[i].results->indexes, answers[i].count * columns);
     code = bitmap_close(valid, code);
     if (!code) code = code_of(ctx, tally_file_commit(file));
     tally_file_close(file);

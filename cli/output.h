@@ -10,9 +10,9 @@ typedef struct result {
     const char *op; /* as the user wrote it; for --by with several columns OP.COLUMN */
     char *name;     /* the allocated memory of op, or NULL */
     tally_operator_info info;
-    void *bits;         /* count results of info.lanes values */
-    const void *places; /* NULL, or the results that show which of these have a value (has_value) */
-    char digest[65];    /* "", or their SHA-256 (digest_of) */
+    void *bits;          /* count results of info.lanes values */
+    const void *indexes; /* NULL, or an index for each; below 0: it has no value (has_value) */
+    char digest[65];     /* "", or their SHA-256 (digest_of) */
 } result;
 typedef struct answer {
     const char *file;
@@ -55,13 +55,14 @@ int empty_check(const options *o);
 /* Adds the operators that show which results have a value. */
 int empty_operators(operators *ops, const options *o);
 int is_nan_form(const char *op); /* of a built-in operator */
-/* Whether result i has a value. places: results of the added operator; NULL: all have one. */
-int has_value(const void *places, int64_t i);
+/* Whether result i has a value. indexes: the results of the added operator (argmax), which are
+ * below 0 where no element is; NULL: all have a value. */
+int has_value(const void *indexes, int64_t i);
 /* The file of --out-valid. If the option was not given it is NULL, which all calls accept. */
 typedef struct bitmap bitmap;
 /* call bitmap_close also after a failure */
 int bitmap_open(bitmap **bitmap_, tally *ctx, const options *o);
-int bitmap_write(bitmap *b, const void *places, int64_t count);
+int bitmap_write(bitmap *b, const void *indexes, int64_t count);
 int bitmap_close(bitmap *b, int code); /* writes the last bits and commits if code is DONE */
 
 /* ---- document.c: where results go, and writing text to a file of the library ---- */
@@ -146,9 +147,8 @@ int netcdf_check(const options *o, int ops);
 const char *netcdf_key(const answer *a, int64_t c);
 /* Describes the content of a new file, before its elements are written. */
 int netcdf_describe(tally_file *file, tally *ctx, const netcdf_of *of);
-/* Replaces results without a value by the value of --empty. places: NULL, or the results that
- * show which have one. */
-void netcdf_fill(void *results, const void *places, int64_t count, const tally_operator_info *info,
+/* Replaces results without a value by the value of --empty. indexes: as for has_value. */
+void netcdf_fill(void *results, const void *indexes, int64_t count, const tally_operator_info *info,
                  const void *value);
 
 /* ---- attributes.c: what a NetCDF file says of its results ---- */

@@ -15,7 +15,7 @@ static int answer_bytes(const job *j, answer *a)
         a->results[i].op = i < j->ops.count ? j->ops.shown[i] : j->ops.name[i];
         code = result_open(&a->results[i], j->ctx, j->ops.name[i], j->beside.dtype, a->count);
     }
-    if (!code) reduce_places(j, a, 0);
+    if (!code) reduce_indexes(j, a, 0);
     return code;
 }
 

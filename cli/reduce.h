@@ -76,8 +76,8 @@ typedef struct lengths {
     int64_t inner, groups;
 } lengths;
 int reduce_groups(const job *j, input *in, answer *a);
-/* Sets which results show that results of column c have a value. */
-void reduce_places(const job *j, const answer *a, int64_t c);
+/* Sets the indexes that show which results of column c have a value. */
+void reduce_indexes(const job *j, const answer *a, int64_t c);
 /* Turns the counts of operator i, if it is a share, into shares of the elements. */
 void reduce_shares(const operators *ops, int i, result *r, int64_t count, const lengths *n);
 #endif

@@ -126,10 +126,10 @@ static result *reduce_result(const job *j, const answer *a, int64_t c, int i)
     return &a->results[i < shown ? c * shown + i : a->ops + c * more + i - shown];
 }
 
-void reduce_places(const job *j, const answer *a, int64_t c)
+void reduce_indexes(const job *j, const answer *a, int64_t c)
 {
-    for (int i = 0; j->ops.place && i < j->ops.count; i++)
-        reduce_result(j, a, c, i)->places = reduce_result(j, a, c, j->ops.place[i])->bits;
+    for (int i = 0; j->ops.index_of && i < j->ops.count; i++)
+        reduce_result(j, a, c, i)->indexes = reduce_result(j, a, c, j->ops.index_of[i])->bits;
 }
 
 void reduce_shares(const operators *ops, int i, result *r, int64_t count, const lengths *n)
@@ -185,7 +185,7 @@ int reduce_groups(const job *j, input *in, answer *a)
                 code = code_of(j->ctx, tally_reduce(j->ctx, j->ops.name[i], &own, r->bits));
         }
         second_close(&part);
-        if (!code) reduce_places(j, a, c);
+        if (!code) reduce_indexes(j, a, c);
         const lengths n = {0, g.offsets, 1, g.count};
         for (int i = 0; i < j->ops.count && !code; i++)
             reduce_shares(&j->ops, i, reduce_result(j, a, c, i), a->count, &n);

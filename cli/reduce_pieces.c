@@ -168,7 +168,7 @@ int reduce_batches(const reduction *r, const void *data, const layout *l, int64_
     for (int64_t b = 0;
          parts && layout_batch(l, b / parts, data, dtype, size, l->len, &view, &at, &step); b++) {
         if (g) bands_part(g, l, b % parts, size, &view);
-        if (g) bands_place(g, l, b % parts, &at, &step);
+        if (g) bands_destination(g, l, b % parts, &at, &step);
         for (int i = 0; i < j->ops.all; i++) {
             const result *const of = &r->a->results[i];
             const size_t each = result_bytes(&of->info);

@@ -145,7 +145,7 @@ static int find_both(second *s, const input *in, const operators *ops)
 {
     int i = 0;
     while (i < ops->count && !is_nan_form(ops->name[i])) i++;
-    if (!ops->place || i == ops->count) return DONE;
+    if (!ops->index_of || i == ops->count) return DONE;
     int code = DONE;
     s->both = memory_for(&code, "the pairs that count", in->n / 8, 1);
     if (code) return code;

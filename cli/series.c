@@ -16,10 +16,10 @@ enum { PIECE_BYTES = 4 << 20 };
 enum { WIDE = 1 << 24 }; /* a wider window on a pipe needs the length of the data first */
 
 /* Whether streams refuse these windows: negative offsets, or a step. */
-static int needs_all(const series *how)
+static int needs_all(const series *call)
 {
-    return how->window &&
-           (how->window->before < 0 || how->window->after < 0 || how->window->step > 1);
+    return call->window &&
+           (call->window->before < 0 || call->window->after < 0 || call->window->step > 1);
 }
 
 int series_begin(const options *o)
@@ -38,8 +38,8 @@ int series_begin(const options *o)
 
 const tally_scan_options *series_options(const run *r, int i, tally_scan_options *copy)
 {
-    if (!r->init) return r->how.scan;
-    *copy = *r->how.scan;
+    if (!r->init) return r->call.scan;
+    *copy = *r->call.scan;
     copy->init = &r->init[i];
     return copy;
 }
@@ -74,10 +74,10 @@ static int flow_open(run *r, flow *f)
         const int op = (int)(i % ops);
         const char *const name = r->ops.name[op];
         const tally_status status =
-            r->how.scan
+            r->call.scan
                 ? tally_stream_scan(r->ctx, name, f->in->dtype, series_options(r, op, &copy),
                                     &f->streams[i])
-                : tally_stream_window(r->ctx, name, f->in->dtype, r->how.window, &f->streams[i]);
+                : tally_stream_window(r->ctx, name, f->in->dtype, r->call.window, &f->streams[i]);
         if (status) return code_of(r->ctx, status);
         const int64_t on_push = tally_stream_room(f->streams[i], f->most),
                       at_end = tally_stream_room(f->streams[i], -1);
@@ -154,14 +154,15 @@ static int pump(run *r, flow *f)
 
 int64_t series_lines_before(const run *r)
 {
-    return r->how.window && r->how.window->edges == TALLY_EDGES_VALID && r->how.window->before > 0
-               ? r->how.window->before
+    return r->call.window && r->call.window->edges == TALLY_EDGES_VALID &&
+                   r->call.window->before > 0
+               ? r->call.window->before
                : 0;
 }
 
 int series_sink(const run *r, sink **to, input *in, int ndim, const int64_t *shape, const layout *l)
 {
-    const tally_window_options *const w = r->how.window;
+    const tally_window_options *const w = r->call.window;
     const int64_t passed = series_lines_before(r);
     const int code = sink_open(to, r->ctx, r->o, in, &r->ops, ndim, shape, l->axis ? 0 : passed);
     return code || !w ? code : sink_axis(*to, r->o, l, passed, w->step > 1 ? w->step : 1);
@@ -180,14 +181,14 @@ void series_fit_window(tally_window_options *w, int64_t n)
  * length. */
 static int fit_window(run *r, input *in, int64_t columns)
 {
-    if (!r->how.window) return DONE;
+    if (!r->call.window) return DONE;
     tally_window_options *const fitted = &r->fitted;
-    *fitted = *r->how.window;
+    *fitted = *r->call.window;
     const int wide = fitted->before > WIDE / columns || fitted->after > WIDE / columns;
     const int code = wide && in->n < 0 ? input_load(in, 1) : DONE;
     if (!code && in->n >= 0) {
         series_fit_window(fitted, in->n / columns);
-        r->how.window = fitted;
+        r->call.window = fitted;
     }
     return code;
 }
@@ -198,9 +199,9 @@ static int run_stream(run *r, input *in, int64_t columns)
     int code = fit_window(r, in, f.columns);
     if (code) return code;
     const int64_t rows = in->n / f.columns;
-    const int64_t shape[2] = {in->n < 0     ? -1
-                              : r->how.scan ? rows
-                                            : tally_window_length(rows, r->how.window),
+    const int64_t shape[2] = {in->n < 0      ? -1
+                              : r->call.scan ? rows
+                                             : tally_window_length(rows, r->call.window),
                               columns};
     code = flow_open(r, &f);
     if (!code)
@@ -258,7 +259,7 @@ static int compute(run *r, input *in)
     if (r->beside.on) return series_whole(r, in);
     code = slabs_run(r, in, &taken);
     if (code || taken) return code;
-    if (needs_all(&r->how)) return series_whole(r, in);
+    if (needs_all(&r->call)) return series_whole(r, in);
     if (columns) return run_stream(r, in, columns);
     const int cut = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in->columns;
     return cut ? series_whole(r, in) : run_stream(r, in, 0);
@@ -284,10 +285,10 @@ static void describe(const run *r, input *in, double start)
     }
 }
 
-int series_run(const options *o, const series *how)
+int series_run(const options *o, const series *call)
 {
     const double start = seconds();
-    run r = {.o = o, .how = *how};
+    run r = {.o = o, .call = *call};
     input in = {.file = NULL};
     int code = open_inputs(&r, &in);
     progress_begin(&r.p, o, o->nargs > 1 ? o->args[1] : "-");

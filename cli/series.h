@@ -10,8 +10,8 @@ typedef struct run {
     const options *o;
     tally *ctx;
     operators ops;
-    series how;
-    tally_window_options fitted; /* how.window, limited to the length of the data */
+    series call;
+    tally_window_options fitted; /* call.window, limited to the length of the data */
     second beside;
     int64_t *start, *end; /* --by of a coordinate: the window of each step along the axis */
     groups bands;         /* --by with --axis: the groups of the steps */

@@ -10,16 +10,16 @@ static int batch(const run *r, int i, const tally_view *in, const tally_view *ou
 {
     tally_scan_options copy;
     return code_of(r->ctx,
-                   r->how.scan
+                   r->call.scan
                        ? tally_scan(r->ctx, r->ops.name[i], in, out, series_options(r, i, &copy))
-                       : tally_window(r->ctx, r->ops.name[i], in, out, r->how.window));
+                       : tally_window(r->ctx, r->ops.name[i], in, out, r->call.window));
 }
 
 static int ranges(const run *r, int i, const tally_view *in, const int64_t *start,
                   const int64_t *end, const tally_view *out)
 {
     return code_of(r->ctx, tally_window_ranges(r->ctx, r->ops.name[i], in, start, end, in->n, out,
-                                               r->how.window->min_count));
+                                               r->call.window->min_count));
 }
 
 /* Sequence number `row` of a view. */
@@ -32,7 +32,7 @@ static tally_view row_of(const tally_view *view, int64_t row)
     return v;
 }
 
-/* The same if each window has its own bounds. Copies some sequences at a time to dense memory,
+/* Computes windows that have bounds of their own. Copies some sequences at a time to dense memory,
  * because adjacent elements may belong to different sequences. With validity or a second input,
  * sequences are read in place. */
 static int batch_ranges(const run *r, int i, const tally_view *in, const tally_view *out)
@@ -122,10 +122,10 @@ int series_whole(run *r, input *in)
         if (!code) code = bands_move(&r->bands, &l, in->own, tally_dtype_size(in->dtype), 0);
         if (!code) code = second_bands(&r->beside, &r->bands, &l, in->n);
     }
-    if (!code && r->how.span)
-        code = coordinate_bounds(r->how.span, r->o, in, &l, &r->start, &r->end);
+    if (!code && r->call.span)
+        code = coordinate_bounds(r->call.span, r->o, in, &l, &r->start, &r->end);
     const int64_t len =
-        r->how.scan || r->how.span ? l.len : tally_window_length(l.len, r->how.window);
+        r->call.scan || r->call.span ? l.len : tally_window_length(l.len, r->call.window);
     const int64_t count = l.offsets ? in->n : l.outer * len * l.inner;
     int64_t shape[DIMS];
     memcpy(shape, in->shape, sizeof shape);
@@ -177,8 +177,7 @@ static int group_windows(const run *r, const grouped *b, int i, const tally_view
     return ranges(r, i, &in, b->start, b->end, &out);
 }
 
-/* Computes the results of every operator for one column, and scatters them to the places of their
- * lines. */
+/* Computes the results of every operator for one column, and copies them to their lines. */
 static int group_column(const run *r, const grouped *b, const input *in, int64_t column,
                         char *dense, char *results, char **out)
 {
@@ -206,7 +205,7 @@ int series_groups(run *r, input *in)
     sink *to = NULL;
     size_t most = 1;
     int code = groups_open(g, in, r->o);
-    if (!code && r->how.span) code = span_bounds(r->how.span, g, in, &b.start, &b.end);
+    if (!code && r->call.span) code = span_bounds(r->call.span, g, in, &b.start, &b.end);
     static const char what[] = "the values of the groups";
     char **const out = memory_for(&code, "the results", r->ops.all, sizeof *out);
     for (int i = 0; i < r->ops.all && !code; i++) {

@@ -247,7 +247,7 @@ void operators_free(operators *ops)
     free(ops->list);
     free(ops->name);
     free(ops->info);
-    free(ops->place);
+    free(ops->index_of);
     *ops = (operators){.count = 0};
 }
 

@@ -159,9 +159,9 @@ typedef struct operators {
     char *precise;      /* NULL, or the memory of names that --precision made */
     tally_operator_info *info; /* one per operator, set by operators_info */
     int count, all;            /* all: count, and the operators that empty_operators adds */
-    /* NULL, or for each of `count` the number of the added operator that shows which results have
-     * a value */
-    int *place;
+    /* NULL, or for each of `count` the number of the added operator, whose indexes show which
+     * results have a value */
+    int *index_of;
 } operators;
 int operators_split(operators *ops, const char *text);
 int operators_info(operators *ops, tally *ctx, tally_dtype dtype);

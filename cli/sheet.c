@@ -203,7 +203,7 @@ int sheet_write(sheet *r, const char *const *results, int64_t count)
             const size_t size = tally_dtype_size(info->output);
             const char *value = results[i] + (size_t)(at * info->lanes) * size;
             const int there =
-                !r->empty || !r->ops->place || has_value(results[r->ops->place[i]], at);
+                !r->empty || !r->ops->index_of || has_value(results[r->ops->index_of[i]], at);
             for (int lane = 0; lane < info->lanes && !code; lane++, value += size) {
                 code = need(r, CELL + 1);
                 if (code) break;

@@ -46,7 +46,7 @@ static int stdout_failed(const sink *s, tally_status status)
 }
 
 /* The first line of csv, which the caller frees: the names of the lanes of a result, or the
- * numbers of the places along the last axis, as in sheet.c. NULL: no memory. */
+ * numbers of the elements along the last axis, as in sheet.c. NULL: no memory. */
 static char *head(const sink *s, enum format format, int ndim, const int64_t *dims)
 {
     const char *const separator = format == TO_CSV ? "," : "\t";
@@ -193,13 +193,13 @@ static int keep_results(memory *m, const void *results, size_t bytes)
 }
 
 /* Copies the results, and replaces those without a value by the value of --empty. */
-static int fill(sink *s, int op, const char **results, const void *places, int64_t count)
+static int fill(sink *s, int op, const char **results, const void *indexes, int64_t count)
 {
     const tally_operator_info *const info = &s->ops->info[op];
     s->filled.used = 0;
     const int code = keep_results(&s->filled, *results,
                                   (size_t)(count * info->lanes) * tally_dtype_size(info->output));
-    if (!code) netcdf_fill(s->filled.data, places, count, info, s->fill[op]);
+    if (!code) netcdf_fill(s->filled.data, indexes, count, info, s->fill[op]);
     *results = s->filled.data;
     return code;
 }
@@ -214,10 +214,10 @@ static int write_variables(sink *s, const char *const *results, int64_t count)
     box[0] = step ? count * s->ops->info->lanes / step : 0;
     start[0] = step ? s->count * s->ops->info->lanes / step : 0;
     for (int i = 0; i < s->ops->count && count; i++) {
-        const void *const places = s->ops->place ? results[s->ops->place[i]] : NULL;
+        const void *const indexes = s->ops->index_of ? results[s->ops->index_of[i]] : NULL;
         const char *put = results[i];
         if (s->fills) {
-            const int code = fill(s, i, &put, places, count);
+            const int code = fill(s, i, &put, indexes, count);
             if (code) return code;
         }
         const tally_status status = tally_file_write_box(s->file, i, start, box, put);
@@ -241,9 +241,9 @@ int sink_write(sink *s, const char *const *results, int64_t count)
     if (code || s->table) return code ? code : sheet_write(s->table, results, count);
     if (!s->file) return ferror(stdout) ? stdout_finish(DONE) : DONE;
     if (s->netcdf) return DONE;
-    const void *const places = ops->place ? results[ops->place[0]] : NULL;
+    const void *const indexes = ops->index_of ? results[ops->index_of[0]] : NULL;
     const tally_status status = tally_file_write(s->file, results[0], count * ops->info->lanes);
-    return status ? stdout_failed(s, status) : bitmap_write(s->valid, places, count);
+    return status ? stdout_failed(s, status) : bitmap_write(s->valid, indexes, count);
 }
 
 static void write_document(const sink *s)
@@ -268,7 +268,7 @@ static void write_document(const sink *s)
     if (in->columns) a.shape[0] = a.n / in->columns;
     for (int k = 0; k < a.ops; k++) {
         s->results[k].bits = s->kept[k].data;
-        s->results[k].places = s->ops->place ? s->kept[s->ops->place[k]].data : NULL;
+        s->results[k].indexes = s->ops->index_of ? s->kept[s->ops->index_of[k]].data : NULL;
     }
     json_answer(s->doc.f, s->ctx, &a, s->values, s->file || s->table ? s->path : NULL);
     fputc('\n', s->doc.f);

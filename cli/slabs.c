@@ -29,20 +29,20 @@ typedef struct slab {
 static int applies(const run *r, const input *in, int64_t memory, int *code)
 {
     static const enum option others[] = {OPT_by, OPT_reverse, OPT_step, OPT_segments, OPT_shape};
-    const tally_window_options *const w = r->how.window;
+    const tally_window_options *const w = r->call.window;
     unsigned axes = 0;
     int64_t bytes = (int64_t)tally_dtype_size(in->dtype), all;
     int exact = 0;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (has(r->o, others[i])) return 0;
     if (!has(r->o, OPT_axis) || !in->info.dimensions || in->data || in->ndim < 2 || in->n <= 0 ||
-        r->how.span || (w && (w->before < 0 || w->after < 0)) || strcmp(device_of(r->ctx), "cpu"))
+        r->call.span || (w && (w->before < 0 || w->after < 0)) || strcmp(device_of(r->ctx), "cpu"))
         return 0;
     for (int i = 0; i < r->ops.all; i++) {
         exact += strstr(r->ops.name[i], ":exact") != NULL;
         bytes += (int64_t)result_bytes(&r->ops.info[i]);
     }
-    if (r->how.scan && exact * EXACT > in->shape[0] * bytes) return 0; /* the array is smaller */
+    if (r->call.scan && exact * EXACT > in->shape[0] * bytes) return 0; /* the array is smaller */
     *code = layout_axes(in, r->o, &axes);
     return *code || (axes == 1 && (__builtin_mul_overflow(in->n, bytes, &all) || all > memory));
 }
@@ -62,10 +62,10 @@ static int open_streams(slab *b)
     for (int i = 0; i < r->ops.all && !code; i++) {
         tally_scan_options copy;
         const tally_status status =
-            r->how.scan ? tally_stream_scan_rows(r->ctx, r->ops.name[i], b->in->dtype, b->cells,
-                                                 series_options(r, i, &copy), &b->streams[i])
-                        : tally_stream_window_rows(r->ctx, r->ops.name[i], b->in->dtype, b->cells,
-                                                   &b->window, &b->streams[i]);
+            r->call.scan ? tally_stream_scan_rows(r->ctx, r->ops.name[i], b->in->dtype, b->cells,
+                                                  series_options(r, i, &copy), &b->streams[i])
+                         : tally_stream_window_rows(r->ctx, r->ops.name[i], b->in->dtype, b->cells,
+                                                    &b->window, &b->streams[i]);
         if (status) return code_of(r->ctx, status);
         const int64_t end = tally_stream_results(b->streams[i], -1),
                       most = b->now > end ? b->now : end;
@@ -98,7 +98,7 @@ static int run_slabs(slab *b)
     int64_t start[DIMS] = {0}, count[DIMS], shape[DIMS];
     memcpy(count, in->shape, sizeof count);
     memcpy(shape, in->shape, sizeof shape);
-    if (b->r->how.window) shape[0] = tally_window_length(len, &b->window);
+    if (b->r->call.window) shape[0] = tally_window_length(len, &b->window);
     int code = open_streams(b);
     if (!code)
         code = series_sink(b->r, &b->to, b->in, in->ndim, shape, &(layout){.axis = 0, .len = len});
@@ -121,8 +121,8 @@ int slabs_run(run *r, input *in, int *taken)
     *taken = !code && applies(r, in, memory, &code);
     if (!*taken || code) return code;
     b.cells = in->n / in->shape[0];
-    if (r->how.window) {
-        b.window = *r->how.window;
+    if (r->call.window) {
+        b.window = *r->call.window;
         series_fit_window(&b.window, in->shape[0]);
     }
     code = run_slabs(&b);

@@ -61,7 +61,7 @@ static const char *value_of(table *t, const answer *a, int64_t row, int c)
     const look *const o = t->o;
     const result *const r = &a->results[t->column[c].result];
     if (o->digest) return r->digest;
-    if (o->empty && !has_value(r->places, row)) return o->empty;
+    if (o->empty && !has_value(r->indexes, row)) return o->empty;
     const int64_t at = row * r->info.lanes + t->column[c].lane;
     tally_format_value(r->info.output,
                        (const char *)r->bits + (size_t)at * tally_dtype_size(r->info.output),

@@ -8,8 +8,8 @@ int run_scan(const options *o)
     const int code = series_begin(o);
     if (code) return code;
     const tally_scan_options scan = {has(o, OPT_exclusive), has(o, OPT_reverse), NULL};
-    const series how = {&scan, NULL};
-    return series_run(o, &how);
+    const series call = {&scan, NULL};
+    return series_run(o, &call);
 }
 
 /* -w W: the element and the W - 1 elements before it. --center: W / 2 before it and the rest
@@ -53,6 +53,6 @@ int run_window(const options *o)
     window.edges = !edges || edges[0] == 'm' ? TALLY_EDGES_MISSING
                    : edges[0] == 's'         ? TALLY_EDGES_SHRINK
                                              : TALLY_EDGES_VALID;
-    const series how = {NULL, &window, along.on ? &along : NULL};
-    return series_run(o, &how);
+    const series call = {NULL, &window, along.on ? &along : NULL};
+    return series_run(o, &call);
 }

@@ -87,8 +87,7 @@ static const char *precision(kind k, element got, element want)
     const double is = value(k, got), right = value(k, want), away = fabs(is - right);
     if (k == KIND_F32 || !(away < 1e-5 * fabs(right)) || away == 0) return NULL;
     return "looks like single precision: a float holds whole numbers exactly up to 2^24 alone, and "
-           "24 bits "
-           "of others";
+           "24 bits of others";
 }
 
 static const char *narrow(kind k, element got, element want)
@@ -105,12 +104,10 @@ static const char *of_minimum(const job *j, element got, element want)
     const kind k = j->setting.elem;
     if (value(k, got) == 0 && j->setting.operation == 2 && value(k, want) < 0)
         return "looks as if the maximum began at 0, and all elements are negative: begin with "
-               "NEUTRAL, or with the "
-               "first element";
+               "NEUTRAL, or with the first element";
     if (value(k, got) == 0 && value(k, want) > 0)
         return "looks as if the minimum began at 0, or met a 0 beyond the end, and all elements "
-               "are positive: begin "
-               "with NEUTRAL, or with the first element";
+               "are positive: begin with NEUTRAL, or with the first element";
     if ((j->setting.operation == 1) == (value(k, got) > value(k, want)))
         return "looks as if the last element was not looked at: it is beyond all others";
     return "no element is so far out: looks as if elements were added, changed their type, or were "
@@ -172,8 +169,7 @@ static const char *of_scan(const job *j, element got, element want, int64_t firs
         return "looks exclusive: an inclusive scan has the element itself in its sum";
     if (first && first % each == 0)
         return "the second tile is the first that is wrong: looks as if what is before a tile is "
-               "not added, or not "
-               "what is before it";
+               "not added, or not what is before it";
     if (first && first % j->setting.warp == 0) {
         snprintf(
             text, capacity,
@@ -286,8 +282,7 @@ void likely_cause(const job *j, element got, element want, int64_t first, row *o
     else if (s == SHAPE_histogram)
         says = got.i < want.i
                    ? "looks as if counts were lost: two threads added at the same time, or "
-                     "elements were left "
-                     "out"
+                     "elements were left out"
                    : "looks as if elements were counted twice, or the counts did not begin at 0";
     if (says) snprintf(out->reason + used, sizeof out->reason - used, " (%s)", says);
 }

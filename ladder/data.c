@@ -172,8 +172,8 @@ void matrix_of(int64_t n, int64_t *rows, int64_t *cols)
     *rows = *cols ? n / *cols : 0;
 }
 
-/* Of histograms: 64 times 1, 2, ..., 127, in which neighbours differ; then 64 times 1, 64 times 2, ..., in which they
- * are equal; and so on. */
+/* The data of histograms: 64 times 1, 2, ..., 127, in which neighbours differ; then 64 times 1, 64
+ * times 2, ..., in which they are equal; and so on. */
 enum { EQUAL = 64, HALF = PERIOD * EQUAL };
 static int64_t histogram_value(int64_t i)
 {

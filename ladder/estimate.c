@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * An estimate from four limits. Each is a time that the machine needs at least, and the largest
- * is taken:
+ * An estimate from four limits. Each is a time that the machine needs at least; the estimate is the
+ * largest of them:
  *
  *   memory    the sectors that all warps ask for, at the memory's speed
  *   issue     instructions, at the rate at which warps can start them
- *   shared    passes over shared memory, bank conflicts included, one a cycle and multiprocessor
- *   latency   a group's own chain of waits, times the number of rounds in which the groups run:
- *             occupancy decides how many run at once
+ *   shared    passes over shared memory, bank conflicts included, one per cycle on each
+ *             multiprocessor
+ *   latency   the waits of one group, one after the other, times the number of rounds in which the
+ *             groups run: occupancy decides how many run at once
  *
  * and the launches, one after the other. test_ladder_trace holds the estimates to the recorded
- * times of an H200: each within a factor of 1.6, and within 20 % on average. Where the model
- * does not have what decides (caches, groups that wait for each other), there is no estimate. */
+ * times of an H200: each within a factor of 1.6, and within 20 % on average. Where the time
+ * depends on what the model does not have (caches, groups that wait for each other), there is no
+ * estimate. */
 #include "estimate.h"
 #include <string.h>
 
@@ -53,14 +55,14 @@ static const recorded_row rows[] = {
 
 const recorded_device *recorded(shape s) { return &devices[s]; }
 
+/* Whether the groups stride over the whole input, so that their number does not depend on n. */
 static int strides(const rung *g)
 {
     return g->schedule == STRIDES || g->schedule == ATOMIC || g->schedule == ONCE ||
            g->schedule == TOGETHER;
 }
 
-/* Counts of n_counted elements as those of w->n; groups that stride over everything stay as
-   many. */
+/* Scales counts that were made with n_counted elements to w->n elements. */
 static void scale(work *w, double n_counted)
 {
     const double by = n_counted > 0 ? w->n / n_counted : 1;
@@ -69,7 +71,8 @@ static void scale(work *w, double n_counted)
         w->bytes *= by;
 }
 
-/* From the rung's own text: shared memory of a group of its first kernel. */
+/* Compiles the rung's text for the model, and returns the bytes of shared memory that a group of
+ * its first kernel has. */
 static int64_t shared_bytes_of(const rung *g, kind k)
 {
     char path[80], sentence[200];
@@ -136,7 +139,7 @@ void estimate_time(const machine *m, const work *w, double bandwidth, estimate *
     const rung *const g = w->rung;
     const double hz = 1e9 * m->ghz, warps = (g->threads + 31) / 32, size = 4;
     memset(e, 0, sizeof *e);
-    e->none =
+    e->reason =
         g->schedule == LIBRARY
             ? "the library's kernels are not the ladder's, and the model does not run them"
         : is_host(g) ? "it runs on the processors, and the model is one of GPUs"
@@ -152,9 +155,9 @@ void estimate_time(const machine *m, const work *w, double bandwidth, estimate *
     if (w->shared_bytes && m->shared_kb * 1024 / w->shared_bytes < e->resident)
         e->resident = (int)(m->shared_kb * 1024 / w->shared_bytes);
     e->occupancy = e->resident * warps / m->warps;
-    if (!e->none && 32 * w->sectors > 8 * size * w->n)
-        e->none = "its warps ask for the same words again and again; caches serve them, and the "
-                  "model has no caches";
+    if (!e->reason && 32 * w->sectors > 8 * size * w->n)
+        e->reason = "its warps ask for the same words again and again; caches serve them, and the "
+                    "model has no caches";
     const double at_once = m->units * (double)(e->resident ? e->resident : 1),
                  each = w->groups * warps;
     const double rounds = w->groups > at_once ? w->groups / at_once : 1;

@@ -22,8 +22,9 @@ typedef struct work {
     int64_t shared_bytes; /* of a group */
     double seconds;       /* measured; 0: not */
 } work;
-int work_of_row(const shape_report *s, const row *x, work *w); /* 0: it was not counted */
-/* The recorded device's; 0: it has no such rung. Without counts w->groups is 0. */
+int work_of_row(const shape_report *s, const row *x, work *w); /* returns 0 if it was not counted */
+/* The work and the time of the recorded device. Returns 0 if it has no such rung. Without counts
+ * w->groups is 0. */
 int recorded_work(const rung *g, work *w);
 typedef struct recorded_device {
     const char *name;
@@ -39,7 +40,7 @@ enum { CYCLES_OPERATION = 4, CYCLES_SHARED = 25, CYCLES_BARRIER = 20, CYCLES_GLO
 
 typedef enum { BY_MEMORY, BY_ISSUE, BY_SHARED, BY_LATENCY, LIMITS } limit;
 typedef struct estimate {
-    const char *none; /* why there is no estimate; NULL: there is one */
+    const char *reason; /* why there is no estimate; NULL: there is one */
     limit limit;
     double seconds, part[LIMITS]; /* part: the time if nothing else were a limit */
     int resident;                 /* groups of a multiprocessor */

@@ -115,8 +115,7 @@ static void put_settings(FILE *f, const rung *g, api a, kind k, int operation)
     if (!is_host(g))
         fprintf(f,
                 "#define THREADS %d /* of a group */\n#define EACH %d /* elements of a group; 0: "
-                "it strides over all "
-                "*/\n#define WARP 32\n",
+                "it strides over all */\n#define WARP 32\n",
                 g->threads, g->each);
     if (g->schedule == TILES || g->schedule == LEVELS)
         fprintf(f, "#define ENOUGH %d /* results that need no further launch */\n",
@@ -179,8 +178,7 @@ static void put_head(FILE *f, const rung *g, api a, kind k, int operation, const
     static const char *const needs[APIS] = {
         "nvcc: Debian's and Ubuntu's package nvidia-cuda-toolkit, or NVIDIA's CUDA Toolkit",
         "the packages ocl-icd-opencl-dev and opencl-headers, and a driver: that of the GPU, or "
-        "pocl-opencl-icd for the "
-        "processors",
+        "pocl-opencl-icd for the processors",
         "gcc with its libgomp"};
     const int bulk = a == API_CUDA && strstr(text, "bulk_copy(") != NULL;
     const long long n = a == API_C && !is_host(g)          ? 100000
@@ -192,8 +190,7 @@ static void put_head(FILE *f, const rung *g, api a, kind k, int operation, const
     head_line(text, "teaches", line, sizeof line);
     fprintf(f,
             "/* %s/%s of the teaching ladder of tally, as a program in %s.\n * It teaches: %s\n "
-            "*\n *   %s%s %s.%s -o "
-            "%s%s%s && ./%s %lld\n *\n * It needs %s.\n",
+            "*\n *   %s%s %s.%s -o %s%s%s && ./%s %lld\n *\n * It needs %s.\n",
             shape_name(g->shape), g->name, names[a], line, builds[a], bulk ? " -arch=sm_90" : "",
             g->name, endings[a], g->name, g->schedule == LIBRARY ? " -ltally" : "", links[a],
             g->name, n, g->schedule == LIBRARY ? "libtally (cmake --install of tally)" : needs[a]);

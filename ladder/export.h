@@ -11,8 +11,8 @@ int api_parse(const char *name, api *a);
 
 int has_word(const char *text, const char *word);
 const char *after_head(const char *text); /* behind the text's first comment */
-/* The text of a kernel, without its head, in the words of the API; and what must stand before
-   it. */
+/* Writes the text of a kernel, without its first comment, in the words of the API; and what it
+ * needs before it. */
 void words_kernel(FILE *f, api a, const char *text);
 void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, const char *text);
 const char *words_type(api a, kind k); /* on the host */
@@ -23,5 +23,5 @@ void words_host(FILE *f, api a, const char *text);
    processors in CUDA. */
 int export_program(FILE *f, const rung *g, api a, kind k, int operation, int host_only,
                    ladder_error *error);
-void export_schedule(FILE *f, const rung *g, api a); /* how the host runs it, and nothing else */
+void export_schedule(FILE *f, const rung *g, api a); /* the host's launches alone */
 #endif

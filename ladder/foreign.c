@@ -103,8 +103,7 @@ static void dimension(work *w, int at, int which, int axis)
     if (axis < 0) {
         refuse(w, at,
                "threadIdx, blockIdx, blockDim and gridDim have .x, .y and .z, and OpenCL's "
-               "functions take "
-               "0, 1 or 2");
+               "functions take 0, 1 or 2");
         return;
     }
     if (axis && !b[0] && which % 2 == 0) {
@@ -131,8 +130,7 @@ static void dimension(work *w, int at, int which, int axis)
         if (w->in_helper) {
             refuse(w, at,
                    "blockIdx and gridDim of a grid of two dimensions are known in the kernel "
-                   "alone: give them "
-                   "to the function as operands");
+                   "alone: give them to the function as operands");
             return;
         }
         char across[TEXT_MOST];
@@ -162,11 +160,11 @@ static int call_at(work *w, int i)
         const int open = after(w, i);
         if (!is(w, i, c->theirs) || !is(w, open, "(")) continue;
         const int n = operands(w, open, first, 6), given = after(w, open) == first[1] - 1 ? 0 : n;
-        if (c->how != CALL_bare && (given < c->least || given > c->most)) {
+        if (c->kind != CALL_bare && (given < c->least || given > c->most)) {
             refuse(w, i, "'%s' takes %d to %d operands here", c->theirs, c->least, c->most);
-        } else if (c->how == CALL_bare) {
+        } else if (c->kind == CALL_bare) {
             say(w, c->ours);
-        } else if (c->how == CALL_dimension) {
+        } else if (c->kind == CALL_dimension) {
             const int axis = axis_of(w, after(w, open));
             if (c->skip < 4) {
                 dimension(w, i, c->skip, axis);
@@ -178,11 +176,11 @@ static int call_at(work *w, int i)
                 if (c->skip == 4) say(w, " + "), dimension(w, i, 0, axis);
                 say(w, ")");
             }
-        } else if (c->how == CALL_load) {
+        } else if (c->kind == CALL_load) {
             say(w, "(*(");
             operand(w, first, 0);
             say(w, "))");
-        } else if (c->how == CALL_atomic) {
+        } else if (c->kind == CALL_atomic) {
             const int value = after(w, first[n > 1] - 1),
                       one = is(w, value, "1") || is(w, value, "1u");
             const int next =

@@ -50,7 +50,7 @@ typedef struct named { /* a name and what stands for it */
     char name[WORD_MOST], is[TEXT_MOST];
 } named;
 
-/* Where a function is: pieces. */
+/* The numbers of the pieces of a function. */
 typedef struct helper {
     int start, name, open, end, body, last; /* parameters: open .. end; body: { to } */
     int template_at;                        /* the word template, or -1 */

@@ -137,8 +137,7 @@ static void parameter(work *w, int from, int to, char where)
     if (!type) {
         refuse(w, at,
                "a function's parameter is of char, short, int, unsigned, long long, float or "
-               "double, or a "
-               "pointer to one of these");
+               "double, or a pointer to one of these");
         return;
     }
     const int pointer = is(w, at, "*");

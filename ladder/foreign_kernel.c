@@ -34,8 +34,7 @@ static int parameter(work *w, int from, int to, parameter_text *p)
     if (p->pointer && !where && type[1] == '1')
         refuse(w, at,
                "a parameter is of char, int, unsigned, long long, float, double, or a pointer to "
-               "one of these; "
-               "short is for variables and shared memory");
+               "one of these; short is for variables and shared memory");
     if (p->pointer) at = after(w, at);
     while (is_dropped(w, at) || is(w, at, "const")) at = after(w, at);
     char name[WORD_MOST];

@@ -24,7 +24,7 @@ static const word_pair words[] = {{"warpSize", "WARP"},
                                   {"true", "1"},
                                   {"false", "0"}};
 
-/* They say nothing about what is computed. */
+/* Words that are dropped: they do not change what is computed. */
 static const char *const dropped[] = {
     "__restrict__",    "__restrict", "restrict",      "static",           "inline",     "register",
     "__forceinline__", "constexpr",  "__private",     "__noinline__",     "__device__", "__host__",
@@ -33,7 +33,7 @@ static const char *const dropped[] = {
 typedef struct call_form {
     const char *theirs, *ours;
     /* bare: operands are dropped */
-    enum { CALL_bare, CALL_dimension, CALL_operands, CALL_atomic, CALL_load } how;
+    enum { CALL_bare, CALL_dimension, CALL_operands, CALL_atomic, CALL_load } kind;
     /* operands given; those passed over at the front, and taken after them */
     int least, most, skip, keep;
 } call_form;

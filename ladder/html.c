@@ -37,18 +37,14 @@ static void times_table(const shape_report *s, FILE *f)
 {
     double first = 0;
     scroll_start(f, "times of every rung");
-    fprintf(
-        f,
-        "<table><caption class=\"soft\">Times and checks</caption><thead><tr><th "
-        "scope=\"col\">rung</th><th "
-        "scope=\"col\">ms</th><th scope=\"col\">over the one before</th><th scope=\"col\">over the "
-        "first</th><th "
-        "scope=\"col\">check</th><th scope=\"col\">GB/s</th><th scope=\"col\">of ceiling</th><th "
-        "scope=\"col\">spread</th><th scope=\"col\">copy in, ms</th><th scope=\"col\">copy out, "
-        "ms</th><th "
-        "scope=\"col\">fold on the processor, ms</th>"
-        "%s</tr></thead><tbody>\n",
-        s->shape == SHAPE_reduce ? "<th scope=\"col\">ms in 2010</th>" : "");
+    fprintf(f,
+            "<table><caption class=\"soft\">Times and checks</caption><thead><tr><th "
+            "scope=\"col\">rung</th><th scope=\"col\">ms</th><th scope=\"col\">over the one "
+            "before</th><th scope=\"col\">over the first</th><th scope=\"col\">check</th><th "
+            "scope=\"col\">GB/s</th><th scope=\"col\">of ceiling</th><th "
+            "scope=\"col\">spread</th><th scope=\"col\">copy in, ms</th><th scope=\"col\">copy "
+            "out, ms</th><th scope=\"col\">fold on the processor, ms</th>%s</tr></thead><tbody>\n",
+            s->shape == SHAPE_reduce ? "<th scope=\"col\">ms in 2010</th>" : "");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i], *b = rung_before(s, i);
         const timing *t = &x->timing;
@@ -79,8 +75,7 @@ static void times_table(const shape_report *s, FILE *f)
         } else {
             fprintf(f,
                     "<td>not timed</td><td></td><td></td><td "
-                    "class=\"%s\">%s</td><td></td><td></td><td></td><td></td>"
-                    "<td></td><td></td>",
+                    "class=\"%s\">%s</td><td></td><td></td><td></td><td></td><td></td><td></td>",
                     verdict_word(x), verdict_word(x));
         }
         if (s->shape == SHAPE_reduce && past_milliseconds(x->rung) > 0)
@@ -89,31 +84,26 @@ static void times_table(const shape_report *s, FILE *f)
             fprintf(f, "<td></td>");
         fprintf(f, "</tr>\n");
     }
-    fprintf(f, "</tbody></table></div>\n<p class=\"soft\">Every time ends when the result is on "
-               "the device (or in the "
-               "processor's "
-               "memory, for its own rows); copies and the processor's fold are apart. A spread "
-               "above 20 %% is no time "
-               "to compare with.</p>\n");
+    fprintf(f,
+            "</tbody></table></div>\n<p class=\"soft\">Every time ends when the result is on the "
+            "device (or in the processor's memory, for its own rows); copies and the processor's "
+            "fold are apart. A spread above 20 %% is no time to compare with.</p>\n");
     if (s->shape == SHAPE_reduce)
         fprintf(f, "<p class=\"soft\">2010: 16 million ints on a Tesla C2070; OpenMP on two Xeon "
-                   "E5620 (from the CUDA "
-                   "lecture).</p>\n");
+                   "E5620 (from the CUDA lecture).</p>\n");
 }
 
 static void counts_table(const shape_report *s, FILE *f)
 {
     scroll_start(f, "counts of every rung");
-    fprintf(f,
-            "<table><caption class=\"soft\">Counted by the model from the rungs' own "
-            "kernels</caption><thead><tr><th scope=\"col\">rung</th>"
-            "<th scope=\"col\">launches</th><th scope=\"col\">barriers</th><th "
-            "scope=\"col\">branches that "
-            "diverge</th><th scope=\"col\">active lanes</th>"
-            "<th scope=\"col\">shared accesses</th><th scope=\"col\">bank conflict passes</th><th "
-            "scope=\"col\">requests</th>"
-            "<th scope=\"col\">sectors per request</th><th "
-            "scope=\"col\">races</th></tr></thead><tbody>\n");
+    fprintf(
+        f,
+        "<table><caption class=\"soft\">Counted by the model from the rungs' own "
+        "kernels</caption><thead><tr><th scope=\"col\">rung</th><th scope=\"col\">launches</th><th "
+        "scope=\"col\">barriers</th><th scope=\"col\">branches that diverge</th><th "
+        "scope=\"col\">active lanes</th><th scope=\"col\">shared accesses</th><th "
+        "scope=\"col\">bank conflict passes</th><th scope=\"col\">requests</th><th "
+        "scope=\"col\">sectors per request</th><th scope=\"col\">races</th></tr></thead><tbody>\n");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         const model_counts *c = &x->counts;
@@ -173,8 +163,7 @@ static void one_rung(const shape_report *s, const row *x, FILE *f)
         html_text(f, host ? host : "");
         fprintf(f,
                 "</code></pre><p class=\"soft\">The whole program: <code>tally ladder export %s/%s "
-                "--to "
-                "%s</code>.</p></details>",
+                "--to %s</code>.</p></details>",
                 shape_name(s->shape), x->rung->name,
                 is_host(x->rung) ? "c" : "cuda</code>, <code>opencl</code> or <code>c");
         free(host);
@@ -206,8 +195,7 @@ static void one_shape(const report *r, const shape_report *s, FILE *f)
     counts_table(s, f);
     plot_errors(s, f);
     fprintf(f, "<h3>The rungs</h3>\n<details><summary>around all of them: choosing the "
-               "accelerator, arrays, copies "
-               "(CUDA)</summary><pre tabindex=\"0\"><code>");
+               "accelerator, arrays, copies (CUDA)</summary><pre tabindex=\"0\"><code>");
     html_text(f, ladder_text("host/cuda.txt"));
     fprintf(f, "</code></pre></details>\n");
     for (int i = 0; i < s->count; i++) one_rung(s, &s->rows[i], f);
@@ -245,8 +233,7 @@ void report_html(const report *r, FILE *f)
     const char *const css = ladder_text("report.css");
     fprintf(f,
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta "
-            "name=\"viewport\" "
-            "content=\"width=device-width, initial-scale=1\">\n"
+            "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
             "<meta name=\"color-scheme\" content=\"light dark\"><title>tally ladder: "
             "%s</title>\n<style>\n%s</style></head>\n<body>\n<header><h1>tally ladder</h1><p>",
             r->device, css ? css : "");
@@ -255,12 +242,11 @@ void report_html(const report *r, FILE *f)
     html_text(f, r->device_text);
     fprintf(f, "<br>");
     html_text(f, r->machine);
-    fprintf(
-        f,
-        "<br>model: warps of %d lanes, %d banks; tally %s</p></header>\n<nav class=\"contents\" "
-        "aria-label=\"parts\"><ul><li><a "
-        "href=\"#story\">the story</a></li><li><a href=\"#why\">why it is faster</a></li>",
-        r->warp, r->banks, tally_version());
+    fprintf(f,
+            "<br>model: warps of %d lanes, %d banks; tally %s</p></header>\n<nav "
+            "class=\"contents\" aria-label=\"parts\"><ul><li><a href=\"#story\">the "
+            "story</a></li><li><a href=\"#why\">why it is faster</a></li>",
+            r->warp, r->banks, tally_version());
     for (int i = 0; i < r->shape_count; i++) {
         const char *const name = shape_name(r->shapes[i].shape);
         fprintf(f,

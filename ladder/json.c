@@ -41,10 +41,8 @@ static void counts(FILE *f, const model_counts *c)
         const model_step *s = &c->step[i];
         fprintf(f,
                 "%s\n          {\"threads\": %d, \"warps\": %d, \"divergent_warps\": %d, "
-                "\"bank_degree\": %d, \"shared\": "
-                "%lld, "
-                "\"conflicts\": %lld, \"requests\": %lld, \"sectors\": %lld, \"bytes\": %lld, "
-                "\"races\": %d, \"line\": %d}",
+                "\"bank_degree\": %d, \"shared\": %lld, \"conflicts\": %lld, \"requests\": %lld, "
+                "\"sectors\": %lld, \"bytes\": %lld, \"races\": %d, \"line\": %d}",
                 i ? "," : "", s->threads, s->warps, s->divergent, s->shared_degree,
                 (long long)s->shared, (long long)s->conflicts, (long long)s->requests,
                 (long long)s->sectors, (long long)s->bytes, s->races, s->line);

@@ -77,15 +77,13 @@ static void exercise(FILE *f, const char *name, int number)
     html_text(f, assignment);
     fprintf(f,
             "</pre></details>\n<label for=\"answer-%d\">Your kernel (in the ladder's words, CUDA "
-            "or OpenCL)</label>"
-            "<textarea id=\"answer-%d\" rows=\"22\" spellcheck=\"false\" autocapitalize=\"off\" "
-            "autocomplete=\"off\" wrap=\"off\">\n",
+            "or OpenCL)</label><textarea id=\"answer-%d\" rows=\"22\" spellcheck=\"false\" "
+            "autocapitalize=\"off\" autocomplete=\"off\" wrap=\"off\">\n",
             number, number);
     html_text(f, start);
     fprintf(f,
-            "</textarea>\n<p><button type=\"button\" data-do=\"check\">Check exercise "
-            "%d</button> <button type=\"button\" "
-            "data-do=\"again\">Start exercise %d again</button></p>\n"
+            "</textarea>\n<p><button type=\"button\" data-do=\"check\">Check exercise %d</button> "
+            "<button type=\"button\" data-do=\"again\">Start exercise %d again</button></p>\n"
             "<div class=\"grade\" role=\"status\" aria-live=\"polite\"></div></article>\n",
             number, number);
 }

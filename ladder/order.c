@@ -54,18 +54,18 @@
 #define NAME(x) JOIN(x, _f64)
 #include "order_text.h"
 
-element order_reduce(kind k, const order_how *how, const void *x, int64_t n)
+element order_reduce(kind k, const order_setting *s, const void *x, int64_t n)
 {
     element e = {0};
     double bound;
-    const element none = known_result(k, 0, how->operation, 0, &bound);
+    const element none = known_result(k, 0, s->operation, 0, &bound);
     char neutral[8], result[8];
     data_put(neutral, k, 0, none);
     if (!n) return none;
     switch (k) {
 #define CASE(K, t) \
     case K: \
-        order_##t(how, x, n, neutral, result); \
+        order_##t(s, x, n, neutral, result); \
         break;
         CASE(KIND_I8, i8)
         CASE(KIND_U8, u8)

@@ -2,7 +2,7 @@
  * order.c for one type: T, WORK (where it adds: whole numbers wrap), NAME(x). Included once a
  * type; takes its words back. */
 
-static T NAME(c)(const order_how *h, T a, T b)
+static T NAME(c)(const order_setting *h, T a, T b)
 {
 #ifdef COMBINE /* tree.c: what is combined is a node, and not a number */
     return COMBINE(h, a, b);
@@ -12,7 +12,7 @@ static T NAME(c)(const order_how *h, T a, T b)
     return b < a ? a : b;
 }
 
-static T NAME(left)(const order_how *h, const T *x, int64_t n)
+static T NAME(left)(const order_setting *h, const T *x, int64_t n)
 {
     T sum = x[0];
     for (int64_t i = 1; i < n; i++) sum = NAME(c)(h, sum, x[i]);
@@ -20,13 +20,13 @@ static T NAME(left)(const order_how *h, const T *x, int64_t n)
 }
 
 /* Both trees over d[0 .. m), m a power of two, in place. */
-static T NAME(neighbours)(const order_how *h, T *d, int m)
+static T NAME(neighbours)(const order_setting *h, T *d, int m)
 {
     for (; m > 1; m /= 2)
         for (int i = 0; i < m / 2; i++) d[i] = NAME(c)(h, d[2 * i], d[2 * i + 1]);
     return d[0];
 }
-static T NAME(distant)(const order_how *h, T *d, int m)
+static T NAME(distant)(const order_setting *h, T *d, int m)
 {
     for (; m > 1; m /= 2)
         for (int i = 0; i < m / 2; i++) d[i] = NAME(c)(h, d[i], d[i + m / 2]);
@@ -34,7 +34,7 @@ static T NAME(distant)(const order_how *h, T *d, int m)
 }
 
 /* Tiles of `each`, their results in place of the elements, until at most `enough` are left. */
-static int64_t NAME(tiles)(const order_how *h, T *x, int64_t n, T neutral, int64_t enough)
+static int64_t NAME(tiles)(const order_setting *h, T *x, int64_t n, T neutral, int64_t enough)
 {
     T d[2048];
     while (n > enough) {
@@ -51,7 +51,7 @@ static int64_t NAME(tiles)(const order_how *h, T *x, int64_t n, T neutral, int64
 }
 
 /* s elements out of `of` each, strided; the tail behind them goes to *tail. */
-static int64_t NAME(shrink)(const order_how *h, T *x, int64_t n, int of, T *tail)
+static int64_t NAME(shrink)(const order_setting *h, T *x, int64_t n, int of, T *tail)
 {
     for (; n >= of; n /= of) {
         const int64_t s = n / of;
@@ -65,7 +65,7 @@ static int64_t NAME(shrink)(const order_how *h, T *x, int64_t n, int of, T *tail
     return n;
 }
 
-static T NAME(group)(const order_how *h, const T *x, int64_t n, int64_t g, T neutral)
+static T NAME(group)(const order_setting *h, const T *x, int64_t n, int64_t g, T neutral)
 {
     T d[1024];
     const int64_t quads = n / 4, step = h->groups * h->threads;
@@ -98,7 +98,7 @@ static T NAME(group)(const order_how *h, const T *x, int64_t n, int64_t g, T neu
 
 /* The law: nodes of equal size are combined as soon as there are two; what is left, from the
    left. */
-static T NAME(law)(const order_how *h, const T *x, int64_t n)
+static T NAME(law)(const order_setting *h, const T *x, int64_t n)
 {
     T stack[64] = {0};
     int depth = 0;
@@ -110,8 +110,8 @@ static T NAME(law)(const order_how *h, const T *x, int64_t n)
     return NAME(left)(h, stack, depth);
 }
 
-static void NAME(order)(const order_how *h, const void *data, int64_t n, const void *neutral_bytes,
-                        void *result)
+static void NAME(order)(const order_setting *h, const void *data, int64_t n,
+                        const void *neutral_bytes, void *result)
 {
     T neutral, tail, out;
     memcpy(&neutral, neutral_bytes, sizeof neutral);
@@ -130,7 +130,7 @@ static void NAME(order)(const order_how *h, const void *data, int64_t n, const v
     } else if (x && h->order != LEFT && h->order != LAW) {
         for (int64_t g = 0; g < h->groups; g++) x[g] = NAME(group)(h, data, n, g, neutral);
         if (h->order == LAST) {
-            order_how last = *h;
+            order_setting last = *h;
             last.groups = 1;
             last.order = ORDER_STRIDES;
             out = NAME(group)(&last, x, h->groups, 0, neutral);

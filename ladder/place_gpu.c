@@ -129,14 +129,12 @@ static int lacks(const place *p, const char *path, const model_program *model, l
     if ((needs & NEEDS_GRID) && !is_cuda)
         return fail_with(error, LACKS,
                          "not for this device: in %s all groups wait for each other, and OpenCL "
-                         "does not promise that "
-                         "all groups of a launch run at the same time",
+                         "does not promise that all groups of a launch run at the same time",
                          path);
     if ((needs & NEEDS_BULK) && (!is_cuda || capability < 9))
         return fail_with(error, LACKS,
                          "not for this device: %s needs bulk copies into shared memory, which CUDA "
-                         "GPUs have from compute "
-                         "capability 9.0 on",
+                         "GPUs have from compute capability 9.0 on",
                          path);
     return 0;
 }

@@ -84,16 +84,14 @@ static void sweep_grid(const shape_report *s, const axes *a, FILE *f)
         const double x = across(a, (double)s->sweep[k].n), power = log2((double)s->sweep[k].n);
         fprintf(f,
                 "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/><text "
-                "x=\"%.1f\" y=\"%d\" "
-                "text-anchor=\"middle\">2^%.3g</text>\n",
+                "x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">2^%.3g</text>\n",
                 x, x, EDGE_TOP, PLOT_H - EDGE_BOTTOM, x, PLOT_H - EDGE_BOTTOM + 18, power);
     }
     for (double power = a->rate_low; power <= a->rate_high; power++) {
         const double y = down(a, pow(10, power));
         fprintf(f,
                 "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text x=\"%d\" "
-                "y=\"%.1f\" "
-                "text-anchor=\"end\">%g</text>\n",
+                "y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
                 EDGE_LEFT, PLOT_W - EDGE_RIGHT, y, y, EDGE_LEFT - 6, y + 4, pow(10, power - 9));
     }
     fprintf(f, "<text x=\"%d\" y=\"%d\">elements</text><text x=\"2\" y=\"%d\">GB/s</text>\n",
@@ -102,10 +100,10 @@ static void sweep_grid(const shape_report *s, const axes *a, FILE *f)
 
 static void sweep_table(const shape_report *s, FILE *f)
 {
-    fprintf(f, "<details><summary>figures of the plot</summary><div class=\"scroll\" "
-               "tabindex=\"0\" role=\"region\" "
-               "aria-label=\"GB/s over n\"><table><thead><tr>"
-               "<th scope=\"col\">GB/s</th>");
+    fprintf(
+        f,
+        "<details><summary>figures of the plot</summary><div class=\"scroll\" tabindex=\"0\" "
+        "role=\"region\" aria-label=\"GB/s over n\"><table><thead><tr><th scope=\"col\">GB/s</th>");
     for (int k = 0; k < s->sweep_count; k++)
         fprintf(f, "<th scope=\"col\">n = %lld</th>", (long long)s->sweep[k].n);
     fprintf(f, "</tr></thead><tbody>\n");
@@ -133,8 +131,7 @@ void plot_sweep(const shape_report *s, FILE *f)
                     floor(log10(least)), ceil(log10(most * 1.0001))};
     fprintf(f,
             "<h3>GB/s over n</h3><figure class=\"sweep\"><svg viewBox=\"0 0 %d %d\" role=\"img\" "
-            "aria-label=\"GB/s over n, "
-            "a line for each rung; the table below has the figures\">\n",
+            "aria-label=\"GB/s over n, a line for each rung; the table below has the figures\">\n",
             PLOT_W, PLOT_H);
     sweep_grid(s, &a, f);
     double below = -100; /* numbers at the ends of the lines, none over another */
@@ -176,11 +173,9 @@ void plot_steps(const shape_report *s, FILE *f)
     int any = 0;
     for (int i = 0; i < s->count; i++) any |= s->rows[i].modelled && s->rows[i].counts.steps > 0;
     if (!any) return;
-    fprintf(
-        f,
-        "<h3>Threads and warps at work, from barrier to barrier</h3><figure class=\"steps\"><div "
-        "class=\"scroll\" "
-        "tabindex=\"0\" role=\"region\" aria-label=\"threads at work\"><div class=\"strips\">\n");
+    fprintf(f, "<h3>Threads and warps at work, from barrier to barrier</h3><figure "
+               "class=\"steps\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+               "aria-label=\"threads at work\"><div class=\"strips\">\n");
     for (int i = 0; i < s->count; i++) {
         const model_counts *c = &s->rows[i].counts;
         if (!s->rows[i].modelled || !c->steps) continue;
@@ -192,25 +187,22 @@ void plot_steps(const shape_report *s, FILE *f)
         fprintf(f, "\">");
         for (int k = 0; k < c->steps && k < SHOWN; k++) {
             const model_step *st = &c->step[k];
-            fprintf(f,
-                    "<div class=\"step%s\" title=\"line %d: %d threads in %d warps, %d diverge, "
-                    "bank conflict "
-                    "%d-fold\"><u><i%s style=\"height:%.1f%%\"></i></u>%d<br>%d w</div>",
-                    st->warps > 1 && st->threads == st->warps ? " lone" : "", st->line, st->threads,
-                    st->warps, st->divergent, st->shared_degree,
-                    st->divergent ? " class=\"split\"" : "",
-                    c->threads ? 100.0 * st->threads / c->threads : 0, st->threads, st->warps);
+            fprintf(
+                f,
+                "<div class=\"step%s\" title=\"line %d: %d threads in %d warps, %d diverge, bank "
+                "conflict %d-fold\"><u><i%s style=\"height:%.1f%%\"></i></u>%d<br>%d w</div>",
+                st->warps > 1 && st->threads == st->warps ? " lone" : "", st->line, st->threads,
+                st->warps, st->divergent, st->shared_degree,
+                st->divergent ? " class=\"split\"" : "",
+                c->threads ? 100.0 * st->threads / c->threads : 0, st->threads, st->warps);
         }
         fprintf(f, "</div>\n");
     }
     fprintf(f, "</div></div><figcaption>One group. A column is the time between two barriers; its "
-               "height is the share "
-               "of the group's threads that touch memory; below it their number, and the number of "
-               "warps (w) that they "
-               "are in. "
-               "A warp takes the same time for one thread as for 32. "
-               "Striped: some warp diverges. Framed: one productive thread per warp, in several "
-               "warps.</figcaption></figure>\n");
+               "height is the share of the group's threads that touch memory; below it their "
+               "number, and the number of warps (w) that they are in. A warp takes the same time "
+               "for one thread as for 32. Striped: some warp diverges. Framed: one productive "
+               "thread per warp, in several warps.</figcaption></figure>\n");
 }
 
 static void bank_map(FILE *f, const row *x)
@@ -223,8 +215,7 @@ static void bank_map(FILE *f, const row *x)
         if (c->worst_bank[l] >= 0) load[c->worst_bank[l]]++;
     fprintf(f,
             "<figure><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s, line %d: %d-fold "
-            "conflict\"><rect "
-            "class=\"frame\" x=\"%d\" y=\"1\" width=\"%d\" height=\"%d\"/>",
+            "conflict\"><rect class=\"frame\" x=\"%d\" y=\"1\" width=\"%d\" height=\"%d\"/>",
             w, h, x->rung->name, c->worst_line, c->worst_degree, EDGE, c->warp * CELL,
             c->banks * CELL);
     for (int l = 0; l < c->warp; l++)
@@ -249,9 +240,8 @@ void plot_banks(const shape_report *s, FILE *f)
     for (int i = 0; i < s->count; i++)
         if (s->rows[i].modelled && s->rows[i].counts.worst_degree > 0) bank_map(f, &s->rows[i]);
     fprintf(f, "</div><p class=\"soft\">A mark is a lane (across) and the bank it asks (down). "
-               "Marks side by side in "
-               "one row wait for each other, unless they want "
-               "the same word; a diagonal is free of conflicts.</p>\n");
+               "Marks side by side in one row wait for each other, unless they want the same word; "
+               "a diagonal is free of conflicts.</p>\n");
 }
 
 void plot_bytes(const shape_report *s, FILE *f)
@@ -289,9 +279,8 @@ void plot_errors(const shape_report *s, FILE *f)
                 log2(1 + (isfinite(x->error_ulp) ? x->error_ulp : most)) / log2(2 + most), 0, 0,
                 value);
     }
-    fprintf(f, "</div><figcaption>How far from the exact result, rounded once; bars on a "
-               "logarithmic scale. Orders "
-               "differ, so errors do; every one here is "
-               "either the documented one to the bit or within what any order can "
-               "give.</figcaption></figure>\n");
+    fprintf(f,
+            "</div><figcaption>How far from the exact result, rounded once; bars on a logarithmic "
+            "scale. Orders differ, so errors do; every one here is either the documented one to "
+            "the bit or within what any order can give.</figcaption></figure>\n");
 }

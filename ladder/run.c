@@ -76,7 +76,7 @@ static int build(job *j, const char *text, ladder_error *error)
     return code;
 }
 
-/* What nobody writes must not hold what another run left there, least of all the right answer. */
+/* Fills the memory for results, so that an old result cannot pass as a new one. */
 static int poison(job *j, ladder_error *error)
 {
     int code = 0;
@@ -165,15 +165,14 @@ static int rung_failed(row *out, ladder_error *error)
 static void skip_uneven(row *out)
 {
     out->verdict = SKIPPED;
-    snprintf(
-        out->reason, sizeof out->reason,
-        "right on the model, and not for this device: not all warps of a group come to the shuffle "
-        "in "
-        "line %d, and OpenCL 1.2 has no shuffles; the ladder makes them of barriers of the group",
-        out->counts.uneven);
+    snprintf(out->reason, sizeof out->reason,
+             "right on the model, and not for this device: not all warps of a group come to the "
+             "shuffle in line %d, and OpenCL 1.2 has no shuffles; the ladder makes them of "
+             "barriers of the group",
+             out->counts.uneven);
 }
 
-/* What the model found, behind what the values said: the one does not excuse the other. */
+/* Adds the defects that the model found to the reason, after what is wrong with the values. */
 static void take_defects(row *out)
 {
     out->values_end = (int)strlen(out->reason);

@@ -243,13 +243,13 @@ double ulp_error(kind k, int64_t n, int operation, int tenths, element got);
 double ulp_of(kind k, double x); /* the distance of neighbours at x */
 
 /* ---- order.c: documented orders, in plain loops ---- */
-typedef struct order_how {
+typedef struct order_setting {
     order order;
     schedule schedule;
     int threads, each, warp, operation;
     int64_t groups; /* of STRIDES and ONCE */
-} order_how;
-element order_reduce(kind k, const order_how *how, const void *x, int64_t n);
+} order_setting;
+element order_reduce(kind k, const order_setting *s, const void *x, int64_t n);
 
 int segment_starts(int64_t i); /* of segmented scans: does one begin at element i? */
 

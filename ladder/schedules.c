@@ -69,11 +69,11 @@ static int fold_tiles(job *j, memory *in, int64_t *left, int64_t enough, const c
 }
 
 /* Cells are set by a launch too: a copy from the host would wait. */
-static int set_cells(job *j, const char *how, memory *m, int64_t n, ladder_error *error)
+static int set_cells(job *j, const char *kernel, memory *m, int64_t n, ladder_error *error)
 {
     const argument arguments[] = {MEMORY(m), COUNT(n)};
     const int64_t groups = up(n, SUPPORT_THREADS);
-    return launch_support(j, how, groups < 1024 ? groups : 1024, arguments, 2, error);
+    return launch_support(j, kernel, groups < 1024 ? groups : 1024, arguments, 2, error);
 }
 
 static int has_tail(const job *j)
@@ -205,8 +205,8 @@ static int scan_level(job *j, memory *in, memory *out, int64_t n, int sums, ladd
     return code ? code : launch_kernel(j, "propagate", groups, spread, 3, error);
 }
 
-/* The same by segments: heads, and whether one has begun in the tile (seen), go along. sums + 1:
- * the heads of the sums. */
+/* Like scan_level for segments. It also scans the heads, and whether a segment has begun in the
+ * tile (seen). sums + 1: the heads of the sums. */
 static int segment_level(job *j, memory *in, memory *heads, memory *out, memory *seen, int64_t n,
                          int sums, ladder_error *error)
 {

@@ -59,8 +59,7 @@ static void show_counts(const char *path, const char *text, const shape_report *
     print_lines(text, x->modelled ? &x->counts : NULL, out);
     if (x->reason[0]) fprintf(out, "\n%s: %s\n", verdict_word(x), x->reason);
     fprintf(out, "\nThe host: choose a device (--device); copy the n elements there, where they "
-                 "are not there already; "
-                 "then\n\n");
+                 "are not there already; then\n\n");
     for (const char *at = host_text(x->rung); *at; at += strcspn(at, "\n") + 1)
         fprintf(out, "    %.*s\n", (int)strcspn(at, "\n"), at);
 }

@@ -297,17 +297,14 @@ void plot_stepper(const shape_report *s, FILE *f)
     for (int i = 0; i < s->count; i++) any |= !is_host(s->rows[i].rung);
     if (!any) return;
     fprintf(f,
-            "<section class=\"stepper\" id=\"%s-steps\" data-shape=\"%s\"><h3>Step by step</h3>"
-            "<p>One small run of a rung, from the model's own trace: %d threads per group, warps "
-            "of %d lanes, %d banks. "
-            "Between two barriers nothing orders the warps; they are shown side by side. "
-            "A line leads from a lane to the word that it touches. Lanes have the numbers of their "
-            "threads; hatched ones "
-            "are idle. Words with a thick border "
-            "are in a bank conflict, a double border is a race.</p>\n"
+            "<section class=\"stepper\" id=\"%s-steps\" data-shape=\"%s\"><h3>Step by "
+            "step</h3><p>One small run of a rung, from the model's own trace: %d threads per "
+            "group, warps of %d lanes, %d banks. Between two barriers nothing orders the warps; "
+            "they are shown side by side. A line leads from a lane to the word that it touches. "
+            "Lanes have the numbers of their threads; hatched ones are idle. Words with a thick "
+            "border are in a bank conflict, a double border is a race.</p>\n"
             "<noscript><p>The steps need JavaScript, which this browser has switched off. The "
-            "plots and tables need "
-            "none.</p></noscript>\n<script type=\"application/json\">[",
+            "plots and tables need none.</p></noscript>\n<script type=\"application/json\">[",
             name, name, SMALL_THREADS, SMALL_WARP, SMALL_BANKS);
     any = 0;
     for (int i = 0; i < s->count; i++) {

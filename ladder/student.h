@@ -19,8 +19,8 @@ char *read_text(const char *path, ladder_error *error); /* a file of at most 1 M
 /* student_close after a success. rung NULL: the file's head says it (like: reduce/tiled_1). */
 int student_open(const ladder_options *o, const char *file, const char *rung, student *s,
                  ladder_error *error);
-/* The same of a text that was read from `file`; it is the student's from then on, also after a
-   failure. */
+/* Like student_open, with a text that was read from `file`. The student then owns the text, also
+   after a failure. */
 int student_take(const ladder_options *o, const char *file, char *text, const char *rung,
                  student *s, ladder_error *error);
 void student_close(student *s);

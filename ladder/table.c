@@ -150,8 +150,7 @@ static void copies(const shape_report *s, FILE *out)
     const timing *t = &best->timing;
     fprintf(out,
             "Copies are not in these times: the input takes %.3f ms to the device, %.1f times\nas "
-            "long as %s takes to "
-            "work on it.\n",
+            "long as %s takes to work on it.\n",
             1e3 * t->copy_in, t->copy_in / t->median, best->rung->name);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * toml.h: one pass, line by line; a list may go over several lines. */
+ * The reader of toml.h: one pass, line by line. A list may have several lines. */
 #include "toml.h"
 #include "rung.h"
 #include <ctype.h>
@@ -18,7 +18,7 @@ static int complain(const reader *r, const char *what)
                      (int)(r->at - r->line_start) + 1, what);
 }
 
-/* Blanks and a comment; lines too, where they may be. */
+/* Skips blanks and a comment. lines: ends of lines too. */
 static void skip(reader *r, int lines)
 {
     for (;; r->at++) {
@@ -32,7 +32,7 @@ static void skip(reader *r, int lines)
     }
 }
 
-static int word(reader *r, char *to)
+static int read_name(reader *r, char *to)
 {
     size_t n = 0;
     while (isalnum((unsigned char)r->at[n]) || r->at[n] == '_' || r->at[n] == '-') n++;
@@ -44,7 +44,8 @@ static int word(reader *r, char *to)
     return 0;
 }
 
-static int item(reader *r, toml_item *x)
+/* Reads a number or a string. */
+static int read_item(reader *r, toml_item *x)
 {
     char *end;
     size_t n = 0;
@@ -73,17 +74,18 @@ static int item(reader *r, toml_item *x)
     return 0;
 }
 
-static int value(reader *r, toml_entry *e)
+/* Reads an item or a list of them. */
+static int read_value(reader *r, toml_entry *e)
 {
     if (*r->at != '[') {
         e->count = 1;
-        return item(r, &e->item[0]);
+        return read_item(r, &e->item[0]);
     }
     e->is_list = 1;
     r->at++;
     for (skip(r, 1); *r->at != ']'; skip(r, 1)) {
         if (e->count == TOML_ITEMS) return complain(r, "a list has at most 32 values here");
-        if (item(r, &e->item[e->count])) return r->error->code;
+        if (read_item(r, &e->item[e->count])) return r->error->code;
         if (e->item[e->count++].is_text != e->item[0].is_text)
             return complain(r, "a list has numbers or strings, not both");
         skip(r, 1);
@@ -96,7 +98,8 @@ static int value(reader *r, toml_entry *e)
     return 0;
 }
 
-static int entry(reader *r, toml *t, const char *table)
+/* Reads `key = value`. */
+static int read_entry(reader *r, toml *t, const char *table)
 {
     if (t->count == TOML_KEYS) return complain(r, "more than 64 keys");
     toml_entry *e = &t->entry[t->count];
@@ -104,7 +107,7 @@ static int entry(reader *r, toml *t, const char *table)
     e->line = r->line;
     e->column = (int)(r->at - r->line_start) + 1;
     const reader start = *r;
-    if (word(r, e->key)) return r->error->code;
+    if (read_name(r, e->key)) return r->error->code;
     for (int i = 0; i < t->count; i++)
         if (!strcmp(t->entry[i].key, e->key) && !strcmp(t->entry[i].table, table)) {
             *r = start;
@@ -115,7 +118,7 @@ static int entry(reader *r, toml *t, const char *table)
     r->at++;
     skip(r, 0);
     t->count++;
-    return value(r, e);
+    return read_value(r, e);
 }
 
 int toml_read(const char *file, const char *text, toml *t, ladder_error *error)
@@ -128,13 +131,13 @@ int toml_read(const char *file, const char *text, toml *t, ladder_error *error)
         if (*r.at == '[') {
             r.at++;
             skip(&r, 0);
-            code = word(&r, table);
+            code = read_name(&r, table);
             skip(&r, 0);
             if (!code && *r.at != ']')
                 code = complain(&r, "']' was expected behind the name of the table");
             if (!code) r.at++;
         } else {
-            code = entry(&r, t, table);
+            code = read_entry(&r, t, table);
         }
         skip(&r, 0);
         if (!code && *r.at && *r.at != '\n')

@@ -22,6 +22,6 @@ typedef struct toml {
     toml_entry entry[TOML_KEYS];
 } toml;
 
-/* Returns 0, or error->code with a sentence file:line:column: what. */
+/* Returns 0, or error->code; the message begins with file:line:column. */
 int toml_read(const char *file, const char *text, toml *t, ladder_error *error);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Pictures of who is added to whom. A reduction's tree comes from its documented order
+ * Pictures of which elements are added. A reduction's tree comes from its documented order
  * (order_text.h, executed on nodes instead of numbers); the steps of a tile come from the
  * model's trace: a line leads from a word that a lane read to the word that it wrote before the
  * next barrier. */
@@ -10,13 +10,13 @@
 enum { LEAVES = 16, NODES = 4 * LEAVES };
 
 typedef struct tree {
-    order_how how; /* first: COMBINE gets a pointer to it */
+    order_setting setting; /* first: COMBINE gets a pointer to it */
     int count, left[NODES], right[NODES], height[NODES];
     double x[NODES];
 } tree;
 
 /* Node 0 is NEUTRAL, which changes nothing; 1 to LEAVES are the elements. */
-static int32_t join_nodes(const order_how *h, int32_t a, int32_t b)
+static int32_t join_nodes(const order_setting *h, int32_t a, int32_t b)
 {
     tree *t = (tree *)(uintptr_t)h;
     if (!a || !b || t->count == NODES) return a ? a : b;
@@ -35,8 +35,8 @@ static int32_t join_nodes(const order_how *h, int32_t a, int32_t b)
 #include "order_text.h"
 #undef COMBINE
 
-/* How the orders are run here: small enough to see. LAST hands a changed copy of how to COMBINE,
- * so it is drawn as what it is made of, QUADS and then DISTANT. */
+/* The settings of the drawn orders, small enough to see. LAST gives COMBINE a changed copy of the
+ * setting, so it is drawn as its parts, QUADS and then DISTANT. */
 static const struct {
     order order;
     int threads, warp;
@@ -64,18 +64,18 @@ static void grow(tree *t, size_t which)
     int32_t leaves[LEAVES], result;
     const int32_t none = 0;
     memset(t, 0, sizeof *t);
-    t->how = (order_how){.order = drawn[which].order,
-                         .schedule = LEVELS,
-                         .threads = drawn[which].threads,
-                         .each = drawn[which].threads,
-                         .warp = drawn[which].warp,
-                         .groups = drawn[which].groups};
+    t->setting = (order_setting){.order = drawn[which].order,
+                                 .schedule = LEVELS,
+                                 .threads = drawn[which].threads,
+                                 .each = drawn[which].threads,
+                                 .warp = drawn[which].warp,
+                                 .groups = drawn[which].groups};
     t->count = LEAVES + 1;
     for (int i = 0; i < LEAVES; i++) {
         leaves[i] = i + 1;
         t->x[i + 1] = i;
     }
-    order_nodes(&t->how, leaves, LEAVES, &none, &result);
+    order_nodes(&t->setting, leaves, LEAVES, &none, &result);
 }
 
 enum { APART = 19, DOWN = 26, MARGIN = 12 };
@@ -88,8 +88,7 @@ static void draw_tree(FILE *f, const tree *t, size_t which, const char *rungs)
     const int w = (LEAVES - 1) * APART + 2 * MARGIN, h = (int)(most * down) + 2 * MARGIN + 12;
     fprintf(f,
             "<figure><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" "
-            "aria-label=\"tree of %d "
-            "additions, %d deep: %s\">",
+            "aria-label=\"tree of %d additions, %d deep: %s\">",
             w, h, w, h, t->count - LEAVES - 1, most, drawn[which].says);
     for (int k = LEAVES + 1; k < t->count; k++)
         for (int side = 0; side < 2; side++) {
@@ -126,11 +125,8 @@ static void order_trees(const shape_report *s, FILE *f)
     free(t);
     fprintf(f,
             "</div><p class=\"soft\">%d elements at the top, the result at the bottom. Floats are "
-            "rounded at every "
-            "node, so trees "
-            "of different shape give different bits. The depth is the number of additions that "
-            "must wait for each "
-            "other.</p>\n",
+            "rounded at every node, so trees of different shape give different bits. The depth is "
+            "the number of additions that must wait for each other.</p>\n",
             LEAVES);
 }
 
@@ -189,10 +185,9 @@ static void draw_steps(FILE *f, const small_run *s, const char *says)
     const int w = (words - 1) * APART + 2 * MARGIN, h = DOWN * lowest + 2 * MARGIN;
     fprintf(f,
             "<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"steps of "
-            "%s\"><svg viewBox=\"0 0 %d "
-            "%d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s: words across, steps "
-            "down\">%s</svg></div>"
-            "<figcaption><b>%s</b>, a group of %d threads, %d words%s</figcaption></figure>\n",
+            "%s\"><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" "
+            "aria-label=\"%s: words across, steps down\">%s</svg></div><figcaption><b>%s</b>, a "
+            "group of %d threads, %d words%s</figcaption></figure>\n",
             s->small.name, w, h, w, h, s->small.name, body, s->small.name, s->small.threads, words,
             says);
     free(body);
@@ -226,9 +221,8 @@ static void tile_steps(const shape_report *s, FILE *f)
     }
     if (any)
         fprintf(f, "</div><p class=\"soft\">A column is a word of shared memory, a row the time "
-                   "between two barriers. "
-                   "Lines come "
-                   "from the words that a thread read and end at the word that it wrote.</p>\n");
+                   "between two barriers. Lines come from the words that a thread read and end at "
+                   "the word that it wrote.</p>\n");
 }
 
 void plot_trees(const shape_report *s, FILE *f)

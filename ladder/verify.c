@@ -28,16 +28,15 @@ void verify_reduce(const job *j, element got, row *out)
     out->error_ulp = k < KIND_F32 ? -1 : ulp_error(k, j->n, j->setting.operation, 1, got);
     out->bits = !real || j->rung->order != NONE;
     if (real && j->rung->order != NONE) {
-        const order_how how = {j->rung->order,
-                               j->rung->schedule,
-                               j->rung->threads,
-                               j->rung->each,
-                               32,
-                               j->setting.operation,
-                               j->rung->threads ? job_groups(j) : 0};
-        order_how with = how;
-        if (place_is_model(j->place)) with.warp = j->setting.warp;
-        want = order_reduce(k, &with, j->host[0], j->n);
+        order_setting s = {j->rung->order,
+                           j->rung->schedule,
+                           j->rung->threads,
+                           j->rung->each,
+                           32,
+                           j->setting.operation,
+                           j->rung->threads ? job_groups(j) : 0};
+        if (place_is_model(j->place)) s.warp = j->setting.warp;
+        want = order_reduce(k, &s, j->host[0], j->n);
     }
     if (!j->n && j->rung->order == LAW && k >= KIND_F32 && j->setting.operation)
         want.f = NAN; /* as `tally ops min` says */

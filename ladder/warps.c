@@ -10,7 +10,7 @@ static int has_steps(const row *x)
     return x->modelled && x->counts.steps > 1 && x->counts.threads > x->counts.warp;
 }
 
-/* Of the lanes of the warps that worked, the share that did. */
+/* The active lanes, as a share of all lanes of the active warps. */
 static double efficiency(const model_counts *c)
 {
     double warps = 0, threads = 0;
@@ -29,8 +29,8 @@ static int same_steps(const row *x, const row *y)
     return 1;
 }
 
-/* Of rungs that are alike there is one picture, with all their names: of row `first`, if none
-   before it is alike. */
+/* Draws one picture for all rungs that are like row `first`, with their names; none if an earlier
+ * row is like it. */
 static void one_picture(const shape_report *s, int first, FILE *f)
 {
     const row *const x = &s->rows[first];
@@ -56,16 +56,14 @@ static void one_picture(const shape_report *s, int first, FILE *f)
         const int left = k * COLUMN + 2, width = COLUMN - 4;
         fprintf(f,
                 "<rect class=\"paid\" x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\"/><rect "
-                "class=\"cell\" x=\"%d\" "
-                "y=\"%.1f\" width=\"%d\" height=\"%.1f\"/><text x=\"%d\" y=\"%d\" "
-                "text-anchor=\"middle\">%d</text>\n",
+                "class=\"cell\" x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\"/><text x=\"%d\" "
+                "y=\"%d\" text-anchor=\"middle\">%d</text>\n",
                 left, HIGH - paid + 1, width, paid, left, HIGH - used + 1, width, used,
                 k * COLUMN + COLUMN / 2, HIGH + 15, st->warps);
     }
     fprintf(f,
             "<text x=\"2\" y=\"%d\">warps at work%s</text></svg><figcaption><b>%s</b>: "
-            "%.0f&nbsp;%% of their lanes "
-            "work</figcaption></figure>\n",
+            "%.0f&nbsp;%% of their lanes work</figcaption></figure>\n",
             HIGH + 31, c->steps > SHOWN ? " (the first steps)" : "", names, 100 * efficiency(c));
 }
 
@@ -90,20 +88,15 @@ void plot_warps(const shape_report *s, FILE *f)
     fprintf(f, "<h3>Warps that each step pays for</h3><div class=\"maps warps\">\n");
     for (int i = 0; i < s->count; i++)
         if (has_steps(&s->rows[i])) one_picture(s, i, f);
-    fprintf(
-        f,
-        "</div><p class=\"soft\">One group; a column is the time between two barriers. The outline "
-        "is what the "
-        "step pays for: the warps that work, each with all of its lanes. The filled part is what "
-        "it uses: the "
-        "lanes that work. Where the outlines stay high and are empty, lanes are spread over many "
-        "warps (8 8 8 8). "
-        "Where the outlines fall together with the filled part, whole warps rest (8 4 2 1).</p>\n"
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"warps at "
-        "work\"><table><thead><tr><th "
-        "scope=\"col\">rung</th><th scope=\"col\">lanes at work</th><th scope=\"col\" "
-        "class=\"left\">warps "
-        "&times; lanes in each of them, from barrier to barrier</th></tr></thead><tbody>\n");
+    fprintf(f, "</div><p class=\"soft\">One group; a column is the time between two barriers. The "
+               "outline is what the step pays for: the warps that work, each with all of its "
+               "lanes. The filled part is what it uses: the lanes that work. Where the outlines "
+               "stay high and are empty, lanes are spread over many warps (8 8 8 8). Where the "
+               "outlines fall together with the filled part, whole warps rest (8 4 2 1).</p>\n"
+               "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"warps at "
+               "work\"><table><thead><tr><th scope=\"col\">rung</th><th scope=\"col\">lanes at "
+               "work</th><th scope=\"col\" class=\"left\">warps &times; lanes in each of them, "
+               "from barrier to barrier</th></tr></thead><tbody>\n");
     for (int i = 0; i < s->count; i++)
         if (has_steps(&s->rows[i])) one_row(&s->rows[i], f);
     fprintf(f, "</tbody></table></div>\n");

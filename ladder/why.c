@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Why one rung is faster than another: occupancy, coalescing, coarsening, Little's law, a
- * roofline, and the estimate beside the time. Of this device where it was timed and is known
- * (estimate.c), else of the recorded one. */
+ * roofline, and the estimate beside the time. The figures are those of this device, if it was timed
+ * and is in the table of estimate.c; else those of the recorded one. */
 #include "estimate.h"
 #include "html.h"
 #include <math.h>
@@ -26,12 +26,13 @@ static setting setting_of(const report *r, const shape_report *s)
                      d->name};
 }
 
-static int work_in(const setting *t, const shape_report *s, const row *x, work *w)
+static int work_of(const setting *t, const shape_report *s, const row *x, work *w)
 {
     return t->own ? work_of_row(s, x, w) : recorded_work(x->rung, w);
 }
 
-/* Of all recorded rungs, in per cent, whichever way. */
+/* The errors of the estimates of all recorded rungs, in per cent; a factor of 1.1 and of 1 / 1.1
+ * are 10 per cent. */
 static void errors_of_estimates(double *mean, double *worst)
 {
     int n = 0;
@@ -42,7 +43,7 @@ static void errors_of_estimates(double *mean, double *worst)
         estimate e;
         if (!recorded_work(g, &w)) continue;
         estimate_time(find_machine(d->name), &w, reads_only(g->shape) ? d->read : d->copy, &e);
-        if (e.none) continue;
+        if (e.reason) continue;
         const double off = 100 * (exp(fabs(log(e.seconds / w.seconds))) - 1);
         *mean += off, n++;
         *worst = fmax(*worst, off);
@@ -62,44 +63,31 @@ void html_concepts(const report *r, FILE *f)
     fprintf(
         f,
         "<section id=\"why\"><h2>Why it is faster</h2><p>Six words explain every step. The figures "
-        "are those of "
-        "the %s: %d multiprocessors at %.2f GHz, "
-        "%.0f GB/s.</p><dl class=\"concepts\">\n"
+        "are those of the %s: %d multiprocessors at %.2f GHz, %.0f GB/s.</p><dl "
+        "class=\"concepts\">\n"
         "<dt>Latency</dt><dd>The time that one access takes. A word of global memory is there "
-        "after about %d "
-        "cycles (%.1f "
-        "microseconds), one of shared memory after about %d. A barrier waits for the slowest "
-        "warp.</dd>\n"
+        "after about %d cycles (%.1f microseconds), one of shared memory after about %d. A barrier "
+        "waits for the slowest warp.</dd>\n"
         "<dt>Little's law</dt><dd>Bytes in flight = speed &times; latency. To keep this memory "
-        "busy, %.0f GB/s "
-        "&times; %.2f microseconds = %.1f MB must be in "
-        "flight at any moment, %.1f KB on each multiprocessor. If each of its %d threads has one "
-        "word "
-        "of 4 bytes "
-        "in flight, that is %.1f KB: %s. Hence several loads for each "
-        "thread, or 16 bytes in one load.</dd>\n"
+        "busy, %.0f GB/s &times; %.2f microseconds = %.1f MB must be in flight at any moment, %.1f "
+        "KB on each multiprocessor. If each of its %d threads has one word of 4 bytes in flight, "
+        "that is %.1f KB: %s. Hence several loads for each thread, or 16 bytes in one load.</dd>\n"
         "<dt>Occupancy</dt><dd>Resident warps, divided by the %d that a multiprocessor can hold. "
-        "Groups "
-        "that are too large, or take too much shared memory or too many "
-        "registers, lower it. While one warp waits, others work: occupancy hides latency.</dd>\n"
+        "Groups that are too large, or take too much shared memory or too many registers, lower "
+        "it. While one warp waits, others work: occupancy hides latency.</dd>\n"
         "<dt>Coalesced</dt><dd>The lanes of a warp ask for neighbouring words, and the hardware "
-        "makes few sectors "
-        "of 32 bytes of them: 4 for 32 lanes with 4 bytes each. With a stride it "
+        "makes few sectors of 32 bytes of them: 4 for 32 lanes with 4 bytes each. With a stride it "
         "is up to 32, and 7 of 8 bytes moved are not used.</dd>\n"
         "<dt>Coarsening</dt><dd>More elements for each thread: fewer groups, fewer barriers, fewer "
-        "launches, and "
-        "more loads in flight. A grid-stride loop is the extreme case.</dd>\n"
+        "launches, and more loads in flight. A grid-stride loop is the extreme case.</dd>\n"
         "<dt>Roofline</dt><dd>A kernel is limited by memory speed or by instruction rate, "
-        "whichever "
-        "is lower. Which one it is depends on the instructions for each byte.</dd></dl>\n"
+        "whichever is lower. Which one it is depends on the instructions for each byte.</dd></dl>\n"
         "<p class=\"soft\">The cycles have the size of textbook figures, and were chosen to fit "
-        "the recorded times: an operation %d, "
-        "shared memory "
-        "%d, a barrier %d, global memory %d, and %.1f microseconds for a "
-        "launch. So fitted, the estimates are within %.0f %% of the recorded times of the H200 on "
-        "average and %.0f %% "
-        "at worst, which shows that the model can describe them, and not that it can predict "
-        "another GPU; some rungs have no estimate, and the tables say why.</p></section>\n",
+        "the recorded times: an operation %d, shared memory %d, a barrier %d, global memory %d, "
+        "and %.1f microseconds for a launch. So fitted, the estimates are within %.0f %% of the "
+        "recorded times of the H200 on average and %.0f %% at worst, which shows that the model "
+        "can describe them, and not that it can predict another GPU; some rungs have no estimate, "
+        "and the tables say why.</p></section>\n",
         m->name, m->units, m->ghz, 1e-9 * m->peak, CYCLES_GLOBAL, 1e6 * latency, CYCLES_SHARED,
         1e-9 * m->peak, 1e6 * latency, 1e-6 * bytes, each / 1024, 32 * m->warps,
         4 * 32.0 * m->warps / 1024, 4 * 32.0 * m->warps < each ? "not enough" : "just enough",
@@ -111,20 +99,18 @@ static void why_table(const setting *t, const shape_report *s, FILE *f)
 {
     fprintf(f,
             "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"estimate and time "
-            "of every "
-            "rung\"><table><caption class=\"soft\">The model's estimate beside the "
+            "of every rung\"><table><caption class=\"soft\">The model's estimate beside the "
             "measured time: %s, n = %.0f</caption><thead><tr><th scope=\"col\">rung</th><th "
-            "scope=\"col\">estimate, "
-            "ms</th><th scope=\"col\">measured, ms</th><th scope=\"col\">limited by</th>"
-            "<th scope=\"col\">elements for each thread</th><th scope=\"col\">coalesced</th><th "
-            "scope=\"col\">occupancy, at most</th><th scope=\"col\">instructions for each "
-            "element</th></tr></thead><tbody>\n",
+            "scope=\"col\">estimate, ms</th><th scope=\"col\">measured, ms</th><th "
+            "scope=\"col\">limited by</th><th scope=\"col\">elements for each thread</th><th "
+            "scope=\"col\">coalesced</th><th scope=\"col\">occupancy, at most</th><th "
+            "scope=\"col\">instructions for each element</th></tr></thead><tbody>\n",
             t->name, t->n);
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         work w;
         estimate e;
-        if (!work_in(t, s, x, &w)) {
+        if (!work_of(t, s, x, &w)) {
             if (is_host(x->rung)) continue;
             fprintf(f,
                     "<tr><th scope=\"row\">%s</th><td colspan=\"7\" class=\"left\">not "
@@ -134,7 +120,7 @@ static void why_table(const setting *t, const shape_report *s, FILE *f)
         }
         estimate_time(t->m, &w, t->bandwidth, &e);
         fprintf(f, "<tr><th scope=\"row\">%s</th>", x->rung->name);
-        if (e.none)
+        if (e.reason)
             fprintf(f, "<td>none</td>");
         else
             fprintf(f, "<td>%.3f</td>", 1e3 * e.seconds);
@@ -142,9 +128,9 @@ static void why_table(const setting *t, const shape_report *s, FILE *f)
             fprintf(f, "<td>%.3f</td>", 1e3 * w.seconds);
         else
             fprintf(f, "<td>not timed</td>");
-        if (e.none)
+        if (e.reason)
             fprintf(f, "<td class=\"left\" colspan=\"%d\">no estimate: %s</td>", w.groups ? 1 : 5,
-                    e.none);
+                    e.reason);
         else
             fprintf(f, "<td class=\"left\">%s</td>", limit_name(e.limit));
         if (w.groups)
@@ -155,11 +141,9 @@ static void why_table(const setting *t, const shape_report *s, FILE *f)
         fprintf(f, "</tr>\n");
     }
     fprintf(f, "</tbody></table></div><p class=\"soft\">Coalesced: the bytes that lanes asked for, "
-               "as a share of the "
-               "sectors that were moved. Occupancy: from the size of a group and its shared "
-               "memory; registers are not modelled and can lower it. Instructions: of lanes, as "
-               "the model counts them, "
-               "less a quarter for the compiler.</p>\n");
+               "as a share of the sectors that were moved. Occupancy: from the size of a group and "
+               "its shared memory; registers are not modelled and can lower it. Instructions: of "
+               "lanes, as the model counts them, less a quarter for the compiler.</p>\n");
 }
 
 /* ---- the roofline: 360 units wide, so that its words can be read on a phone ---- */
@@ -195,20 +179,17 @@ static void roof_axes(const scales *a, FILE *f)
         if (log10(v) + 9 > a->y_low && log10(v) + 9 < a->y_high)
             fprintf(f,
                     "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text "
-                    "x=\"%d\" y=\"%.1f\" "
-                    "text-anchor=\"end\">%g</text>\n",
+                    "x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
                     ROOF_LEFT, ROOF_W - ROOF_RIGHT, y, y, ROOF_LEFT - 4, y + 4, v);
         if (log10(v) > a->x_low && log10(v) < a->x_high)
             fprintf(f,
                     "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/><text "
-                    "x=\"%.1f\" y=\"%d\" "
-                    "text-anchor=\"middle\">%g</text>\n",
+                    "x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n",
                     x, x, ROOF_TOP, ROOF_H - ROOF_BOTTOM, x, ROOF_H - ROOF_BOTTOM + 16, v);
     }
     fprintf(f,
             "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">instructions of lanes for each byte "
-            "moved</text><text "
-            "transform=\"translate(12 %d) rotate(-90)\" "
+            "moved</text><text transform=\"translate(12 %d) rotate(-90)\" "
             "text-anchor=\"middle\">10^9 instructions per second</text>\n",
             (ROOF_LEFT + ROOF_W) / 2, ROOF_H - 6, (ROOF_H - ROOF_BOTTOM + ROOF_TOP) / 2);
 }
@@ -218,7 +199,7 @@ typedef struct {
     const char *name;
 } roof_point;
 
-/* A number beside each point, where nothing is yet. */
+/* Writes a number beside each point, where no point and no other number is. */
 static void number_points(const scales *a, const roof_point *point, int n, FILE *f)
 {
     double taken[2 * RESULTS_MOST][2];
@@ -253,7 +234,7 @@ static void roofline(const setting *t, const shape_report *s, FILE *f)
     scales a = {INFINITY, log10(4 * roof / slope), INFINITY, log10(2 * roof)};
     for (int i = 0; i < s->count; i++) {
         work w;
-        if (!work_in(t, s, &s->rows[i], &w) || !w.groups || w.seconds <= 0 || w.sectors <= 0)
+        if (!work_of(t, s, &s->rows[i], &w) || !w.groups || w.seconds <= 0 || w.sectors <= 0)
             continue;
         int twin = 0; /* reduce1 to reduce4 have the kernels of tiled_1 to tiled_4 */
         const double x = 32 * INSTRUCTIONS_OF * w.operations / (32 * w.sectors),
@@ -270,16 +251,14 @@ static void roofline(const setting *t, const shape_report *s, FILE *f)
     a.y_low = fmin(a.y_low, log10(left * slope));
     fprintf(f,
             "<figure class=\"roofline\"><svg viewBox=\"0 0 %d %d\" role=\"img\" "
-            "aria-label=\"roofline; the list below "
-            "names the points\">\n",
+            "aria-label=\"roofline; the list below names the points\">\n",
             ROOF_W, ROOF_H);
     roof_axes(&a, f);
     fprintf(
         f,
         "<polyline class=\"roof\" points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\"/><text x=\"%.1f\" "
-        "y=\"%.1f\" "
-        "text-anchor=\"end\">instruction roof</text>"
-        "<text transform=\"translate(%.1f %.1f) rotate(%.1f)\">memory roof</text>\n",
+        "y=\"%.1f\" text-anchor=\"end\">instruction roof</text><text transform=\"translate(%.1f "
+        "%.1f) rotate(%.1f)\">memory roof</text>\n",
         across(&a, left), down(&a, left * slope), across(&a, ridge), down(&a, roof),
         across(&a, pow(10, a.x_high)), down(&a, roof), across(&a, pow(10, a.x_high)),
         down(&a, roof) - 4, across(&a, left) + 6, down(&a, left * slope) - 12,
@@ -289,14 +268,13 @@ static void roofline(const setting *t, const shape_report *s, FILE *f)
         fprintf(f, "<circle class=\"cell\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>",
                 across(&a, point[k].x), down(&a, point[k].y));
     number_points(&a, point, n, f);
-    fprintf(f,
-            "</svg><figcaption>Roofline, %s, n = %.0f. Both scales are logarithmic. A point below "
-            "both roofs is "
-            "limited by neither: it waits (latency, barriers, bank conflicts, launches). "
-            "A point above the memory roof is served by caches: bytes are counted before them. A "
-            "point above the "
-            "instruction roof has fewer instructions than the model's operations.<ol>",
-            t->name, t->n);
+    fprintf(
+        f,
+        "</svg><figcaption>Roofline, %s, n = %.0f. Both scales are logarithmic. A point below both "
+        "roofs is limited by neither: it waits (latency, barriers, bank conflicts, launches). A "
+        "point above the memory roof is served by caches: bytes are counted before them. A point "
+        "above the instruction roof has fewer instructions than the model's operations.<ol>",
+        t->name, t->n);
     for (int k = 0; k < n; k++)
         fprintf(f, "<li>%s: %.2f for each byte, %.0f %% of the lower roof</li>", point[k].name,
                 point[k].x, 100 * point[k].y / fmin(roof, point[k].x * slope));
@@ -318,8 +296,7 @@ void plot_why(const report *r, const shape_report *s, FILE *f)
     if (!r->timed_on_model && !t.own) {
         fprintf(f,
                 "<p>There is no estimate for this device: its clock and units are not known to the "
-                "ladder "
-                "(ladder/estimate.c). The table is that of the recorded %s.</p>\n",
+                "ladder (ladder/estimate.c). The table is that of the recorded %s.</p>\n",
                 t.name);
     }
     why_table(&t, s, f);

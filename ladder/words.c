@@ -146,10 +146,8 @@ static void put_launch(FILE *f, api a, const char *line, size_t n)
             fprintf(f, "%s(void *)&%s", i > 2 ? ", " : "", arguments[i]);
         fprintf(f,
                 "};\n%*sstart_clock();\n%*scheck(cudaLaunchCooperativeKernel((const void *)%s, "
-                "dim3((unsigned int)%s), "
-                "dim3(THREADS), "
-                "arguments, 0, 0),\n%*s      \"%s, whose groups must all run at the same "
-                "time\");\n%*sstop_clock();\n",
+                "dim3((unsigned int)%s), dim3(THREADS), arguments, 0, 0),\n%*s      \"%s, whose "
+                "groups must all run at the same time\");\n%*sstop_clock();\n",
                 indent, "", indent, "", arguments[0], arguments[1], indent, "", arguments[0],
                 indent, "");
         return;

@@ -6,10 +6,10 @@
  *            are the four bytes in it. Elements of 8 bytes go half a warp at a time.
  *   global   sectors of 32 bytes. A warp's request costs as many sectors as its lanes touch.
  *
- * A race is two threads at one address between two barriers, one of them writing; that they are
- * of one warp is no excuse, because lanes of a warp are not in step since Volta. WARP_BARRIER
- * orders the lanes of a warp. In global memory, groups are not ordered at all: there atomics are
- * no race, and memory declared volatile is left to the kernel's own fences and flags. */
+ * A race: two threads access one address between two barriers, and one of them writes. Two threads
+ * of one warp can race too, because its lanes need not run in step since Volta. WARP_BARRIER orders
+ * the lanes of a warp. In global memory, groups are not ordered at all. There atomics are no race,
+ * and memory declared volatile is not checked: the kernel orders it by its own fences and flags. */
 #include "code.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ lane get_element(const char *from, kind k)
         return v;
     }
     if (is_byte(k)) {
-        v.i = k == KIND_I8 ? (int64_t) * (const int8_t *)from : (int64_t) * (const uint8_t *)from;
+        v.i = k == KIND_I8 ? *(const int8_t *)from : *(const uint8_t *)from;
         return v;
     }
     if (is_short(k)) {
@@ -94,8 +94,8 @@ typedef struct request {
     int lane[MODEL_WARP_MOST];
 } request;
 
-/* Passes that lanes [from, to) of the warp need: the worst number of words in one bank; of
-   atomics, of lanes. */
+/* Counts the passes that lanes from .. to - 1 of the warp need: the most different words in one
+ * bank. Atomics need a pass for each lane. bank_of: NULL, or receives the bank of each lane. */
 static int passes(const request *r, int from, int to, int banks, int atomic, int16_t *bank_of)
 {
     int64_t words[MODEL_WARP_MOST * 4];
@@ -115,7 +115,7 @@ static int passes(const request *r, int from, int to, int banks, int atomic, int
     return worst;
 }
 
-/* the worst bank's words */
+/* Counts a warp's access to shared memory. Returns its passes. */
 static int cost_shared(group_state *g, const request *r, int line, int atomic)
 {
     model_counts *c = g->counts;
@@ -149,7 +149,8 @@ static int cost_shared(group_state *g, const request *r, int line, int atomic)
     return degree;
 }
 
-static int cost_global(group_state *g, const request *r, int line, int store) /* sectors */
+/* Counts a warp's access to global memory. Returns its sectors. */
+static int cost_global(group_state *g, const request *r, int line, int store)
 {
     model_counts *c = g->counts;
     int64_t sectors[2 * MODEL_WARP_MOST];
@@ -184,9 +185,9 @@ static void count_race(group_state *g, int line, int one, int other, int64_t at)
     g->step->races++;
 }
 
-/* `was`: the line of the access before. */
-static void found_race(group_state *g, int line, int was, const array_info *a, int64_t at, int one,
-                       int other, const char *what)
+/* Reports a race of threads `one` and `other` at a[at]. was: the line of the earlier access. */
+static void report_race(group_state *g, int line, int was, const array_info *a, int64_t at, int one,
+                        int other, const char *what)
 {
     char where[40] = "";
     if (was != line) snprintf(where, sizeof where, " (lines %d and %d)", was, line);
@@ -214,13 +215,13 @@ void watch_shared(group_state *g, const warp_state *w, const array_info *a, int6
     if (s->bulk) bulk_touched(g, s, a, at, thread, line);
     if (s->write_step == step && s->writer != thread && !(atomic && s->write_atomic) &&
         !(s->writer / g->warp == warp && s->write_epoch < w->epoch))
-        found_race(g, line, s->write_line, a, at, s->writer, thread,
-                   reads ? "write and read" : "both write");
+        report_race(g, line, s->write_line, a, at, s->writer, thread,
+                    reads ? "write and read" : "both write");
     if (!reads) {
         const int several = s->read_epoch < 0;
         if (s->read_step == step && (several || s->reader != thread) &&
             !(!several && s->reader / g->warp == warp && s->read_epoch < w->epoch))
-            found_race(g, line, s->read_line, a, at, s->reader, thread, "read and write");
+            report_race(g, line, s->read_line, a, at, s->reader, thread, "read and write");
         s->write_step = step;
         s->writer = (int16_t)thread;
         s->write_epoch = (int16_t)w->epoch;
@@ -237,7 +238,7 @@ void watch_shared(group_state *g, const warp_state *w, const array_info *a, int6
         s->read_epoch = (int16_t)w->epoch;
         s->read_line = (uint16_t)line;
     } else if (s->reader != thread) {
-        /* name one that is not the writer */
+        /* several threads read: the report names one that is not the writer */
         if (s->reader == s->writer) s->reader = (int16_t)thread;
         s->read_epoch = -1;
         s->read_line = (uint16_t)line;
@@ -254,9 +255,8 @@ void copies_arrive(group_state *g, const warp_state *w)
     }
 }
 
-/* Global memory: groups are never ordered, so one that writes what another touches is a race;
- * within a group as above.
- */
+/* Checks an access to global memory. Groups are never ordered, so it is a race if one writes what
+ * another accesses. Within a group the rules of shared memory hold. */
 void watch_global(group_state *g, const array_info *a, int64_t at, int thread, int store, int line)
 {
     global_shadow *const all = g->global_shadows ? g->global_shadows[a->parameter] : NULL;
@@ -275,7 +275,7 @@ void watch_global(group_state *g, const array_info *a, int64_t at, int thread, i
                                  : wrote        ? "write and read"
                                                 : "read and write";
         if (other_group == g->index) {
-            found_race(g, line, wrote ? s->write_line : s->read_line, a, at, other, thread, what);
+            report_race(g, line, wrote ? s->write_line : s->read_line, a, at, other, thread, what);
         } else {
             count_race(g, line, other, thread, at);
             if (other_group >= 0)
@@ -305,7 +305,7 @@ void watch_global(group_state *g, const array_info *a, int64_t at, int thread, i
 
 /* ---- the access ---- */
 
-/* beyond any memory here, and its bytes fit 64 bits */
+/* larger than any memory here; its bytes fit 64 bits */
 static const int64_t INDEX_MOST = (int64_t)1 << 40;
 
 static void atomic(const instruction *i, char *at, kind k, int operation, lane given, lane *old)

@@ -3,8 +3,8 @@
  * shared memory. They arrive at a word of shared memory, an mbarrier, and threads wait there.
  * Its phase tells copies apart: 0 for the first, 1 for the second, 0 for the third.
  *
- * In the model a copy is done at once, and yet nobody may touch what it wrote before a wait for
- * it, or start a copy over what another thread has touched since the last barrier. */
+ * In the model a copy is done at once. But no thread may access what it wrote before a wait for it,
+ * or start a copy over what another thread has accessed since the last barrier. */
 #include "code.h"
 #include <string.h>
 

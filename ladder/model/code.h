@@ -185,7 +185,7 @@ void declare_pointer(compiler *c);                     /* behind '*': name = ref
 void function_text(compiler *c); /* FUNCTION type name(parameters) { ... } at the top of a text */
 int call_function(compiler *c, const char *name, typed *out); /* 0: there is none of this name */
 void parse_return(compiler *c);
-/* the same, for what it does: nobody wants the value */
+/* an expression whose value is not used */
 void parse_effect(compiler *c);
 /* A call of one of the dialect's functions, behind its name: 0, there is none of this name. */
 int parse_call(compiler *c, const char *name, typed *out);
@@ -218,7 +218,7 @@ typedef struct warp_state {
     uint8_t divergent;
 } warp_state;
 
-/* Who touched a word of memory last, for races. */
+/* The last accesses to a word of shared memory, for races. */
 typedef struct shadow {
     int32_t write_step, read_step;   /* -1: never; else barrier interval of this group */
     int16_t writer, reader;          /* threads */
@@ -230,7 +230,7 @@ typedef struct shadow {
     int32_t bulk_number;  /* and which copy of that place it was, from 1 */
 } shadow;
 
-/* The same for a word of global memory, over all groups of a launch that are looked at. */
+/* Those to a word of global memory by the groups of a launch that are observed. */
 typedef struct global_shadow {
     int32_t writer_group, reader_group; /* + 1; 0: none; readers of several groups: -1 */
     int32_t write_step;
@@ -288,7 +288,7 @@ void bulk_touched(group_state *g, const shadow *s, const array_info *a, int64_t 
                   int line);
 /* those that its active lanes have started */
 void copies_arrive(group_state *g, const warp_state *w);
-/* Of each kind the first is kept. */
+/* Records a defect; the first of each kind is kept. */
 void defect(group_state *g, int what, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void start_group(group_state *g, int64_t index);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * One operation on all lanes of a warp. Lanes that are off compute too, and nobody looks; only
- * MOVE, CONVERT of an arm of ?: and memory heed the mask. Whole numbers live in 64 bits and are
- * cut back to their kind after each operation. f32 is computed in double and rounded, which
+ * One operation on all lanes of a warp. Inactive lanes compute too, and their results are not used;
+ * only MOVE, CONVERT of an arm of ?: and memory use the mask. Integers have 64 bits here and are
+ * reduced to their kind after each operation. f32 is computed in double and rounded, which
  * gives the bits of f32 arithmetic (Figueroa 1995: 53 >= 2 * 24 + 2). */
 #include "code.h"
 #include <string.h>
 
-/* The loops below are worth their vectors: 4 lanes an instruction where the processor has AVX2. */
+/* Compiles the loops below for AVX2 too, which computes 4 lanes in an instruction. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define WIDE __attribute__((target_clones("avx2", "default")))

@@ -330,8 +330,7 @@ static typed move_pointer(compiler *c, const place *p)
     if (!c->failed && (r.own || r.array != p->name->array))
         model_error(c,
                     "a pointer of the model stays in the array that it was set to; '%s' changes to "
-                    "another: use "
-                    "an index",
+                    "another: use an index",
                     p->name->name);
     return c->failed ? (typed){0, KIND_I64}
                      : store_at(c, p, offset_index(c, r.offset, constant(c, KIND_I64, 0, 0)));

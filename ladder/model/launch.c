@@ -100,7 +100,7 @@ static model_counts *watching(const launch *l, int64_t index)
     return index % apart == 0 && index / apart < WATCHED - 1 ? l->middle : NULL;
 }
 
-/* Of each kind the finding of the first group is kept, whoever came first. */
+/* Keeps the finding of the first group of each kind, in whatever order the groups ran. */
 static void keep_findings(launch *l, group_state *g)
 {
     if (!g->defect) return;
@@ -182,8 +182,8 @@ static void run_piece(void *data, int64_t p)
               WHICH_OTHERS);
 }
 
-/* Those that are looked at in their order, so that what is found is the same every time; the
- * others on all processors. */
+/* Runs the observed groups one after the other, so that each run finds the same; the others run on
+ * all processors. */
 static void run_groups(launch *l)
 {
     const int64_t pieces = (l->groups + PIECE - 1) / PIECE;

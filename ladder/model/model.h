@@ -87,7 +87,7 @@ typedef struct model_step {
     int line; /* of the first memory access */
 } model_step;
 
-/* The same by line of the text. */
+/* The counts of a line of the text. */
 typedef struct model_line {
     int64_t runs, lanes, branches, divergent, shared, conflicts, requests, sectors, bytes, races;
     int degree;
@@ -119,7 +119,7 @@ typedef struct model_counts {
     int threads, warp, banks, steps;
     model_step step[MODEL_STEPS];              /* of the first group of the first launch */
     model_line line[MODEL_LINES];              /* of all groups looked at */
-    int worst_line, worst_degree, worst_lanes; /* the worst bank conflict, and who met whom: */
+    int worst_line, worst_degree, worst_lanes; /* the worst bank conflict; the bank of each lane */
     int16_t worst_bank[MODEL_WARP_MOST];
     int uneven; /* the line of a shuffle to which not all warps of a group come; 0: there is none */
     int defect; /* the kind that was found first */

@@ -234,7 +234,7 @@ KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL volatile elem *partial, GLOB
  *
  * GRID_BARRIER is what grid.sync() of cooperative_groups does. Its parts: a barrier of the group; one thread publishes
  * what the group wrote (a fence), counts its group in a cell, and reads the cell until all groups are counted; a fence;
- * a barrier of the group. If a group had to wait for a place on the device, the others would wait for ever.
+ * a barrier of the group. If a group had to wait for a place on the device, the others would never end.
  * cudaLaunchCooperativeKernel refuses such a launch; an ordinary launch, as the ladder's, needs few enough groups. */
 KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL volatile elem *partial, GLOBAL u32 *met, GLOBAL elem *out, i64 n)
 {

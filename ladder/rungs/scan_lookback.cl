@@ -155,7 +155,7 @@ KERNEL(scan_once, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL volat
 #define PADDED(i) ((i) + (i) / 32)
 #define LOOK (WARP < 32 ? WARP : 32)
 #define WORDS ((ELEM_SIZE + 3) / 4)
-FUNCTION void post(GLOBAL volatile u64 *states, i64 tile, u32 flag, elem value)
+FUNCTION void publish(GLOBAL volatile u64 *states, i64 tile, u32 flag, elem value)
 {
     u64 word = bits_of(value);
     for (int k = 0; k < WORDS; k++) states[WORDS * tile + k] = ((u64)flag << 32) | ((word >> (32 * k)) & 4294967295u);
@@ -215,7 +215,7 @@ KERNEL(scan_once, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL volat
         if (v == warp) start = combine(all, start);
         all = combine(all, totals[v]);
     }
-    if (tid == 0) post(states, tile, tile > 0 ? 1 : 2, all);
+    if (tid == 0) publish(states, tile, tile > 0 ? 1 : 2, all);
 
     elem left = NEUTRAL;
     i64 back = tile - 1 - tid;
@@ -246,7 +246,7 @@ KERNEL(scan_once, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL volat
         back -= LOOK;
     } while (more);
     if (tid == 0) {
-        if (tile > 0) post(states, tile, 2, combine(left, all));
+        if (tile > 0) publish(states, tile, 2, combine(left, all));
         before[0] = left;
     }
     BARRIER();

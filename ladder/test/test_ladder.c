@@ -359,8 +359,8 @@ static void orders(void)
     static const order all[] = {LEFT,    ORDER_HALVES,  ORDER_EIGHTHS, NEIGHBOURS,
                                 DISTANT, ORDER_STRIDES, QUADS,         LAW};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        const order_how how = {all[i], LEVELS, 256, 256, 32, 0, 4};
-        seen[n++] = order_reduce(KIND_F32, &how, x, N);
+        const order_setting setting = {all[i], LEVELS, 256, 256, 32, 0, 4};
+        seen[n++] = order_reduce(KIND_F32, &setting, x, N);
         for (int k = 0; k < n - 1; k++) differ += !same_bits(KIND_F32, seen[k], seen[n - 1]);
     }
     check(differ >= 12, "only %d of 28 pairs of orders differ in bits", differ);
@@ -370,10 +370,10 @@ static void orders(void)
                 for (int64_t count = 1; count < N; count = 2 * count + 1 + (count % 3 == 0)) {
                     static double data[N];
                     double bound;
-                    const order_how how = {LEFT, LOOP, 0, 0, 32, op, 0};
+                    const order_setting setting = {LEFT, LOOP, 0, 0, 32, op, 0};
                     data_fill(data, (kind)k, count, op, 0);
                     const element want = known_result((kind)k, count, op, 0, &bound),
-                                  got = order_reduce((kind)k, &how, data, count);
+                                  got = order_reduce((kind)k, &setting, data, count);
                     check(same_bits((kind)k, got, want),
                           "%s operation %d of %lld: the known result is not that of the data",
                           kind_name((kind)k), op, (long long)count);

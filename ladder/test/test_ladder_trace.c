@@ -111,8 +111,8 @@ static void estimates(void)
         if (!recorded_work(g, &w)) continue;
         estimate_time(find_machine(d->name), &w, reads_only(g->shape) ? d->read : d->copy, &e);
         if (is_host(g) || g->schedule == LOOKBACK || g->schedule == HISTOGRAM)
-            check(e.none != NULL, "%s: there can be no estimate", g->name);
-        if (e.none) continue;
+            check(e.reason != NULL, "%s: there can be no estimate", g->name);
+        if (e.reason) continue;
         any++;
         away += e.seconds > w.seconds ? e.seconds / w.seconds - 1 : w.seconds / e.seconds - 1;
         check(e.occupancy > 0 && e.occupancy <= 1, "%s: occupancy %g", g->name, e.occupancy);

@@ -292,7 +292,7 @@ PyObject *pt_encode(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (pt_count("encode", count, 4) || !kind) return NULL;
     if (args[2] != Py_None && (none = PyLong_AsLongLong(args[2])) == -1 && PyErr_Occurred())
         return NULL;
-    s.none = args[2] == Py_None ? NULL : &none;
+    s.missing = args[2] == Py_None ? NULL : &none;
     s.keep = args[3] == Py_True;
     s.list = *kind == 'o' ? args[0] : NULL;
     encoder e = {.from = &s, .missing_code = -1};

@@ -5,7 +5,8 @@
 #include "capsules.h"
 #include "pt.h"
 
-/* Rows are taken in blocks of BLOCK. Texts of at most SHORT bytes are compared by their words. */
+/* Rows are loaded in blocks of BLOCK. A key is two words; texts of at most SHORT bytes are compared
+ * by them alone. */
 enum { BLOCK = 512, SHORT = 16, LONG = SHORT + 1 };
 
 typedef struct {
@@ -30,8 +31,8 @@ typedef struct {
 typedef struct {
     const pt_operand *a;
     const pt_column *c;
-    PyObject *list;      /* of str and missing keys */
-    const int64_t *none; /* NULL, or the number that stands for a missing pt_key */
+    PyObject *list;         /* of str and missing keys */
+    const int64_t *missing; /* NULL, or the number that stands for a missing key */
     uint64_t secret[2];
     /* integers in a small range: the least word, and the number of words; else 0 */
     uint64_t low, range;
@@ -51,7 +52,7 @@ int pt_open_source(PyObject *keys, char kind, pt_source *s, pt_operand *a, pt_co
 void pt_close_column(pt_column *c);
 /* Sets the range of the words of integers, if it is small enough for a table. */
 void pt_find_range(pt_source *s);
-/* Whether a Python object stands for no key: None, a NaN, pandas.NA and NaT. -1: an exception. */
+/* Whether a Python object is a missing key: None, a NaN, pandas.NA or NaT. -1: an exception. */
 int pt_is_missing(PyObject *item);
 /* Loads the keys of rows row, row + 1, ... texts is not used for numbers. -1: the list has another
  * object than str and missing keys. */

@@ -9,8 +9,8 @@
 
 static const uint64_t SIGN = (uint64_t)1 << 63;
 
-/* Loads the words of m elements from `first` on. Integers get words that are in their order. */
-static void load_words(const pt_operand *a, const int64_t *none, int64_t first, int64_t m,
+/* Loads the words of m elements from `first` on. The words of integers have their order. */
+static void load_words(const pt_operand *a, const int64_t *missing, int64_t first, int64_t m,
                        uint64_t *word, uint8_t *absent)
 {
     const int64_t step = a->size > 1 ? a->strides[0] : 0;
@@ -43,8 +43,8 @@ static void load_words(const pt_operand *a, const int64_t *none, int64_t first, 
     memset(absent, 0, (size_t)m);
     if (a->dtype >= TALLY_F16)
         for (int64_t j = 0; j < m; j++) absent[j] = (uint8_t)pt_is_nan(a->dtype, at + j * step);
-    if (none)
-        for (int64_t j = 0; j < m; j++) absent[j] = word[j] == ((uint64_t)*none ^ SIGN);
+    if (missing)
+        for (int64_t j = 0; j < m; j++) absent[j] = word[j] == ((uint64_t)*missing ^ SIGN);
     if (a->valid)
         for (int64_t j = 0; j < m; j++)
             absent[j] |= !pt_is_valid(a, (first + j) * (step / pt_bytes(a)));
@@ -57,7 +57,7 @@ void pt_find_range(pt_source *s)
     const pt_operand *const a = s->a;
     for (int64_t m, i = 0; i < a->size; i += m) {
         m = a->size - i < BLOCK ? a->size - i : BLOCK;
-        load_words(a, s->none, i, m, word, absent);
+        load_words(a, s->missing, i, m, word, absent);
         for (int64_t j = 0; j < m; j++) {
             const uint64_t w = word[j];
             low = absent[j] || w > low ? low : w;
@@ -65,13 +65,13 @@ void pt_find_range(pt_source *s)
         }
         if (low <= high && high - low > (uint64_t)a->size + 65536) return;
     }
-    s->low = low <= high ? low : 0; /* else all are missing */
+    s->low = low <= high ? low : 0; /* 0: all are missing */
     s->range = low <= high ? high - low + 1 : 1;
 }
 
 /* ---- text ---- */
 
-/* A row of an array of two axes, as bytes without the zeros at their end. */
+/* The bytes of a row of an array of two axes, without the zeros at their end. */
 static pt_text row_text(const pt_operand *a, int64_t row)
 {
     const char *const at = a->data + row * a->strides[0];
@@ -106,7 +106,7 @@ static pt_text arrow_text(const pt_arrow_array *a, char form, int64_t i)
 /* The text of a row of a column. */
 static pt_text column_text(const pt_column *c, int64_t row)
 {
-    int64_t low = 0, high = c->count - 1; /* the array is one of these */
+    int64_t low = 0, high = c->count - 1; /* the array of the row is one of low .. high */
     while (low < high) {
         const int64_t middle = (low + high + 1) / 2;
         if (c->begin[middle] <= row)
@@ -170,7 +170,8 @@ static int open_column(PyObject *object, pt_column *c)
 
 /* ---- keys ---- */
 
-static void set_text(const pt_source *e, const pt_text *t, pt_key *k)
+/* Makes the key of a text: the text itself if it is short, else a hash. */
+static void key_of_text(const pt_source *e, const pt_text *t, pt_key *k)
 {
     const char *at = t->at;
     int64_t n = t->length;
@@ -210,8 +211,8 @@ int pt_is_missing(PyObject *item)
     return 1;
 }
 
-/* The texts of m objects of the list. They live as long as the objects. -1: one is another object,
- * or has no UTF-8. */
+/* Gets the texts of m objects of the list, which live as long as the objects. Returns -1 if an
+ * object is neither a str nor a missing key, or has no UTF-8. */
 static int list_texts(PyObject *list, int64_t row, int64_t m, pt_text *texts)
 {
     PyObject *items[BLOCK];
@@ -238,7 +239,7 @@ int pt_load_keys(const pt_source *s, int64_t row, int64_t m, pt_key *keys, uint8
 {
     if (s->a && s->a->ndim == 1) {
         uint64_t word[BLOCK];
-        load_words(s->a, s->none, row, m, word, absent);
+        load_words(s->a, s->missing, row, m, word, absent);
         for (int64_t j = 0; j < m; j++) keys[j] = (pt_key){.word = {word[j], 0}};
         return 0;
     }
@@ -249,7 +250,7 @@ int pt_load_keys(const pt_source *s, int64_t row, int64_t m, pt_key *keys, uint8
         if (absent[j])
             keys[j] = (pt_key){.code = 0};
         else
-            set_text(s, &texts[j], &keys[j]);
+            key_of_text(s, &texts[j], &keys[j]);
     }
     return 0;
 }

@@ -103,22 +103,23 @@ static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, 
 
 /* Checks ranges with Python's names. The library checks them too, and alone if they are on a
  * device. */
-static int check_ranges(const pt_verb *how, int64_t n)
+static int check_ranges(const pt_verb *given, int64_t n)
 {
-    if (how->bound[0].device >= 0 || how->bound[1].device >= 0) return 0;
-    for (int64_t i = 0; i < how->shift; i++) {
-        if (how->start[i] >= 0 && how->start[i] <= how->end[i] && how->end[i] <= n) continue;
+    if (given->bound[0].device >= 0 || given->bound[1].device >= 0) return 0;
+    for (int64_t i = 0; i < given->shift; i++) {
+        if (given->start[i] >= 0 && given->start[i] <= given->end[i] && given->end[i] <= n)
+            continue;
         PyErr_Format(
             PyExc_ValueError,
             "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld, the elements of x",
-            (long long)i, (long long)how->start[i], (long long)how->end[i], (long long)n);
+            (long long)i, (long long)given->start[i], (long long)given->end[i], (long long)n);
         return -1;
     }
     return 0;
 }
 
-/* Runs the call. *how has everything except the operator's facts. */
-static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
+/* Runs the call. *given has everything except the operator's facts. */
+static PyObject *series(PyObject *const *args, pt_verb *given, PyObject *init)
 {
     pt_operand a, b, result;
     const pt_operand *next = NULL;
@@ -137,25 +138,25 @@ static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
         if (pt_open_out(out, &result)) goto done;
         opened = 1;
     }
-    const pt_operand *const all[] = {&a, next, how->bound, how->bound ? how->bound + 1 : NULL,
+    const pt_operand *const all[] = {&a, next, given->bound, given->bound ? given->bound + 1 : NULL,
                                      opened ? &result : NULL};
     if (!(slot = pt_take_all(all, 5)) || pt_verb_of(slot, args[0], args[3], &a, next, &verb))
         goto done;
-    verb.what = how->what;
-    verb.scan = how->scan;
-    verb.window = how->window;
-    verb.initial = how->initial;
-    verb.shift = how->what == PT_RANGES ? 0 : how->shift;
+    verb.what = given->what;
+    verb.scan = given->scan;
+    verb.window = given->window;
+    verb.initial = given->initial;
+    verb.shift = given->what == PT_RANGES ? 0 : given->shift;
     if (init != Py_None) {
         if (pt_value_from(init, "init", verb.info.output, start)) goto done;
         verb.scan.init = start;
     }
-    verb.start = how->start;
-    verb.end = how->end;
-    verb.least = how->least;
+    verb.start = given->start;
+    verb.end = given->end;
+    verb.least = given->least;
     memcpy(shape, a.shape, (size_t)ndim * sizeof *shape);
-    if (verb.what == PT_RANGES && check_ranges(how, a.shape[axis])) goto done;
-    if (verb.what == PT_RANGES) shape[axis] = how->shift;
+    if (verb.what == PT_RANGES && check_ranges(given, a.shape[axis])) goto done;
+    if (verb.what == PT_RANGES) shape[axis] = given->shift;
     if (verb.what == PT_WINDOW) shape[axis] = tally_window_length(a.shape[axis], &verb.window);
     shape[axis] += verb.initial;
     if (pt_open_result(&a, &verb, out, &ndim, shape, &result, &opened, &object)) goto done;
@@ -173,20 +174,20 @@ done:
 /* scan(op, x, axis, dtype, out, exclusive, reverse, include_initial, init, next, where) */
 PyObject *pt_scan(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_verb how = {.what = PT_SCAN};
+    pt_verb given = {.what = PT_SCAN};
     if (pt_count("scan", count, 11)) return NULL;
-    how.scan.exclusive = PyObject_IsTrue(args[5]);
-    how.scan.reverse = PyObject_IsTrue(args[6]);
-    how.initial = PyObject_IsTrue(args[7]);
+    given.scan.exclusive = PyObject_IsTrue(args[5]);
+    given.scan.reverse = PyObject_IsTrue(args[6]);
+    given.initial = PyObject_IsTrue(args[7]);
     if (PyErr_Occurred()) return NULL;
-    return series(args, &how, args[8]);
+    return series(args, &given, args[8]);
 }
 
 /* window(op, x, axis, dtype, out, before, after, edges, min_count, next, where) */
 PyObject *pt_window(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_verb how = {.what = PT_WINDOW};
-    int64_t *to[4] = {&how.window.before, &how.window.after, NULL, &how.window.min_count};
+    pt_verb given = {.what = PT_WINDOW};
+    int64_t *to[4] = {&given.window.before, &given.window.after, NULL, &given.window.min_count};
     static const char *const names[] = {"before", "after", "edges", "min_count"};
     if (pt_count("window", count, 11)) return NULL;
     for (int i = 0; i < 4; i++) {
@@ -195,38 +196,38 @@ PyObject *pt_window(PyObject *module, PyObject *const *args, Py_ssize_t count)
         if (to[i])
             *to[i] = value;
         else
-            how.window.edges = (tally_edges)(value < 0 || value > 100 ? 100 : value);
+            given.window.edges = (tally_edges)(value < 0 || value > 100 ? 100 : value);
     }
-    if (how.window.before < 0 || how.window.after < 0 || how.window.before >> 61 ||
-        how.window.after >> 61) {
+    if (given.window.before < 0 || given.window.after < 0 || given.window.before >> 61 ||
+        given.window.after >> 61) {
         PyErr_Format(PyExc_ValueError,
                      "the window reaches %lld elements back and %lld ahead: must be 0..2^61 - 1",
-                     (long long)how.window.before, (long long)how.window.after);
+                     (long long)given.window.before, (long long)given.window.after);
         return NULL;
     }
-    return series(args, &how, Py_None);
+    return series(args, &given, Py_None);
 }
 
 /* ranges(op, x, axis, dtype, out, start, end, min_count, None, next, where) */
 PyObject *pt_ranges(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_verb how = {.what = PT_RANGES};
+    pt_verb given = {.what = PT_RANGES};
     pt_operand bound[2];
     PyObject *object = NULL;
     int open_ = 0;
     if (pt_count("ranges", count, 11)) return NULL;
-    if (pt_integer(args[7], "min_count", &how.least)) return NULL;
+    if (pt_integer(args[7], "min_count", &given.least)) return NULL;
     for (; open_ < 2; open_++)
         if (pt_open_places(args[5 + open_], open_ ? "end" : "start", &bound[open_])) break;
     if (open_ == 2 && bound[0].size != bound[1].size) {
         PyErr_Format(PyExc_ValueError, "start has %lld elements, end %lld: must be as many",
                      (long long)bound[0].size, (long long)bound[1].size);
     } else if (open_ == 2) {
-        how.start = (const int64_t *)(const void *)bound[0].data;
-        how.end = (const int64_t *)(const void *)bound[1].data;
-        how.shift = bound[0].size;
-        how.bound = bound;
-        object = series(args, &how, Py_None);
+        given.start = (const int64_t *)(const void *)bound[0].data;
+        given.end = (const int64_t *)(const void *)bound[1].data;
+        given.shift = bound[0].size;
+        given.bound = bound;
+        object = series(args, &given, Py_None);
     }
     while (open_-- > 0) pt_close(&bound[open_]);
     return object;

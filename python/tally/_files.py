@@ -83,7 +83,7 @@ class File:
             raise ValueError(f"{self.path}: {str(wrong).splitlines()[0]}") from None
 
     def chosen(self, words):
-        """The names of the columns that --column or --by says, by name or number from 1."""
+        """The names of the columns in --column or --by, which has names or numbers from 1."""
         names = self.schema.names
         found = []
         for word in words.split(","):
@@ -151,7 +151,7 @@ def _operators(text):
     return ops
 
 
-def _inputs(op, dtype):
+def _input_count(op, dtype):
     return (_core.operator(op, dtype) or {"inputs": 1})["inputs"]
 
 
@@ -177,6 +177,7 @@ class _Column:
 
 
 def _plain(column):
+    """A column as an array for tally: decoded if it is a dictionary."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     plain = _columns.take(column, "x")[0]
@@ -186,7 +187,7 @@ def _plain(column):
 def _jobs(file, arguments, ops):
     """The operators and the columns that each folds."""
     names = file.chosen(arguments.column) if arguments.column else file.numbers()
-    pairs = [op for op in ops if _inputs(op, "float64") == 2]
+    pairs = [op for op in ops if _input_count(op, "float64") == 2]
     if not pairs:
         return [(op, _Column(file, [name])) for name in names for op in ops]
     if len(names) != 2 or len(pairs) != len(ops):
@@ -198,7 +199,7 @@ def _jobs(file, arguments, ops):
 
 def _reduce(arguments):
     ops = _operators(arguments.op)
-    rows, head = [], ops
+    rows = []
     for path in arguments.files:
         file = File(path)
         jobs = _jobs(file, arguments, ops)
@@ -211,7 +212,7 @@ def _reduce(arguments):
         for at in range(0, len(results), len(ops)):
             rows.append([path, jobs[at][1].names[0], *results[at : at + len(ops)]])
     table = [("file", [row[0] for row in rows])] if len(arguments.files) > 1 else []
-    for at, op in enumerate(head):
+    for at, op in enumerate(ops):
         values = [row[2 + at] for row in rows]
         if arguments.digest:
             table.append((op, [tally.digest(value) for value in values]))
@@ -225,7 +226,7 @@ def _reduce(arguments):
 
 
 def _lanes(name, values):
-    """Pairs of names and results: several values for each have a suffix."""
+    """Pairs of names and results; if each result has several values, a name for each of them."""
     if values.ndim == 1:
         return [(name, values)]
     return [(f"{name}.{lane}", values[:, at]) for at, lane in enumerate(("min", "max"))]
@@ -311,7 +312,7 @@ def _series(arguments):
 
 
 def _along_times(arguments):
-    """Whether the windows have the rows of some time, not a number of rows."""
+    """Whether windows have the rows within a span of times, and not a number of rows."""
     if arguments.last is None and arguments.next is None:
         for option in ("by", "closed", "ties"):
             if getattr(arguments, option):
@@ -332,15 +333,22 @@ def _along_times(arguments):
 def _stream(arguments, op, column):
     if arguments.verb == "scan":
         return tally.Stream.scan(op, column.dtype, exclusive=arguments.exclusive, init=arguments.init)
-    how = {"edges": arguments.edges or "missing", "min_count": arguments.min_count}
     if arguments.width is None and arguments.before is None and arguments.after is None:
         raise Usage("window: how long? give -w W, or --before B and --after A")
     try:
         _words.reach(arguments.width, arguments.before, arguments.after, arguments.center)
     except ValueError as wrong:
         raise Usage(f"-w: {wrong}") from None
-    where = {"before": arguments.before, "after": arguments.after, "center": arguments.center}
-    return tally.Stream.window(op, column.dtype, arguments.width, **where, **how)
+    return tally.Stream.window(
+        op,
+        column.dtype,
+        arguments.width,
+        before=arguments.before,
+        after=arguments.after,
+        center=arguments.center,
+        edges=arguments.edges or "missing",
+        min_count=arguments.min_count,
+    )
 
 
 def _pushed(stream, arrays):
@@ -348,7 +356,7 @@ def _pushed(stream, arrays):
 
 
 def _beside(waiting, heads, parts):
-    """Results under their names, after the cells of the rows that they belong to, which leave the waiting ones."""
+    """Pairs of names and results; before them the cells of their rows, which are removed from `waiting`."""
     table, count = [], len(np.asarray(parts[0]))
     if waiting:
         rows = pa.Table.from_batches(waiting)

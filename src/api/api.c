@@ -77,8 +77,7 @@ static tally_status open_context(tally **ctx, const tl_device_calls *kind, int n
 
 /* ---- the devices that a string names: "cuda", "cuda:1", "cuda:0+2", "cuda:all" ---- */
 
-/* The error for a string that names no device: it lists the names. what: where the string is from.
- * */
+/* The error for a string that names no device; it lists the names. what: the string's origin. */
 static tally_status no_device(tally *ctx, const char *what, const char *device)
 {
     char choices[256] = "auto";

@@ -12,7 +12,7 @@
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *options);
 tally_status tl_check_window(tally *ctx, const tally_window_options *options);
 
-/* The same; and refuses a negative bound and a step. what: begins the rest, "a stream takes". */
+/* Also refuses a negative bound and a step. what: begins the rest, as in "a stream takes". */
 tally_status tl_check_streams(tally *ctx, const tally_window_options *options, const char *what);
 
 /* Refuses a step, and edges that change lengths, for views with offsets. */
@@ -128,7 +128,7 @@ tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int b
 /* Copies the memory of both views to the host, if it is device memory. */
 tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view *next);
 
-/* The same for `count` integers. */
+/* As tl_host_copy, for `count` integers. */
 tally_status tl_host_numbers(tl_host_copies *c, int64_t **p, int64_t count, int back,
                              const char *name);
 
@@ -139,7 +139,7 @@ tally_status tl_host_end(tl_host_copies *c, tally_status status);
 tally_status tl_host_back(const tl_host_copies *c);
 void tl_host_close(tl_host_copies *c);
 
-/* The same for v's offsets. */
+/* As tl_host_copy, for v's offsets. */
 tally_status tl_host_offsets(tl_host_copies *c, const char *name, tally_view *v);
 
 /* Copies the views of a call, with their offsets: to *in, its second input to *next, the output, if

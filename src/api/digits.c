@@ -24,11 +24,12 @@ enum {
 #define DIGIT_MOST ((int64_t)1 << 61)
 
 static int64_t *digits_of(tally_digits *d) { return (int64_t *)(d + 1); }
-static const int64_t *digits_in(const tally_digits *d) { return (const int64_t *)(d + 1); }
+static const int64_t *const_digits(const tally_digits *d) { return (const int64_t *)(d + 1); }
 
-/* Adds modulo 2^64. Sums of invalid states may wrap; sums of valid states do not. */
+/* Adds modulo 2^64. Only sums of invalid states wrap. */
 static int64_t wrapped(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
+/* Propagates carries: all digits but the last become less than 2^32. */
 static void carry(tally_digits *d)
 {
     assert(d->used >= 0 && d->used <= d->room);
@@ -67,7 +68,7 @@ static int32_t extend(tally_digits *d, int from, int to)
     return 0;
 }
 
-/* The same; most values find their digits there. */
+/* Like extend. Most values find their digits in d. */
 static inline int32_t cover(tally_digits *d, int from, int to)
 {
     return d->first <= from && to <= d->first + d->used ? 0 : extend(d, from, to);
@@ -83,6 +84,7 @@ static inline void add_at(tally_digits *d, uint64_t value, int at, int64_t s)
     digit[2] = wrapped(digit[2], ((int64_t)(v >> 64) ^ s) - s);
 }
 
+/* Counts a value, and in *which a NaN or an infinity. */
 static void count(tally_digits *d, int64_t *which, int sign)
 {
     *which = wrapped(*which, sign);
@@ -123,9 +125,9 @@ int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign)
         const int32_t error = cover(d, at >> 5, (at >> 5) + OF_PRODUCT);
         if (error) return error;
 
-        const int64_t both = -(int64_t)negative ^ (sign >> 1);
-        add_at(d, (uint64_t)part[0], at, both);
-        add_at(d, (uint64_t)part[1], at + 53, both);
+        const int64_t s = -(int64_t)negative ^ (sign >> 1);
+        add_at(d, (uint64_t)part[0], at, s);
+        add_at(d, (uint64_t)part[1], at + 53, s);
         d->waiting += 2;
         if (d->waiting >= WAITING_MOST) carry(d);
     }
@@ -136,7 +138,7 @@ int32_t tally_digits_add_product(tally_digits *d, double x, double y, int sign)
 
 int32_t tally_digits_merge(tally_digits *d, const tally_digits *other, int sign)
 {
-    const int64_t s = sign >> 1, *const from = digits_in(other);
+    const int64_t s = sign >> 1, *const from = const_digits(other);
     if (other->used) {
         const int32_t room = extend(d, other->first, other->first + other->used);
         if (room) return room;
@@ -181,7 +183,7 @@ static void open_bins(const tally_digits *d, tl_exact *e)
     for (int k = e->low; k <= e->high; k++) e->bin[k] = 0;
     for (int k = d->first; k < end; k++) {
         const int bin = k < most ? k : most;
-        e->bin[bin] += digits_in(d)[k - d->first] * ((tl_wide_int)1 << 32 * (k - bin));
+        e->bin[bin] += const_digits(d)[k - d->first] * ((tl_wide_int)1 << 32 * (k - bin));
     }
     e->plus = d->plus;
     e->minus = d->minus;

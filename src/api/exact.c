@@ -71,7 +71,7 @@ static tally_status check_x(tally *ctx, const tally_view *x)
     return status;
 }
 
-/* Of a view with a next, the products of pairs. */
+/* Adds the elements of x, or the products of the pairs of x and its next. */
 static tally_status add_view(tally *ctx, const tally_view *x, tl_exact *sum)
 {
     tl_job j;

@@ -97,9 +97,8 @@ tally_status tl_job_prepare(tl_job *j, const tally_view *out, int reverse)
         j->form = late;
     }
 
-    return tl_prepare_inputs(
-        &j->ready, j->ctx, &j->form, &j->in,
-        (tl_prepare_how){.in_place = in_place, .counts = !j->ready.plan.exact, .reverse = reverse});
+    const tl_prepare_mode mode = {in_place, !j->ready.plan.exact, reverse, 0};
+    return tl_prepare_inputs(&j->ready, j->ctx, &j->form, &j->in, mode);
 }
 
 static tally_status run(const tl_job *j, tl_call call)

@@ -78,7 +78,7 @@ static tally_status check_part(const tl_devices *t, const char *what, int k, con
         return tl_invalid(t->ctx, "%s is not one dense sequence: must be as tally_flat makes it",
                           name);
     tally_status status = tl_view_check(t->ctx, v, name, bytes);
-    return status || !v->n ? status : tl_split_place(t, what, k, v->data);
+    return status || !v->n ? status : tl_split_check(t, what, k, v->data);
 }
 
 /* A call on parts of one sequence. */

@@ -74,8 +74,7 @@ enum { TL_SCRATCH_SLOTS = 5 };
  * memory. */
 int tl_scratch_begin(tally *ctx, int threads);
 
-/* At least `bytes` bytes, aligned to 64; a larger request loses the content. NULL: out of memory.
- * */
+/* At least `bytes` bytes, aligned to 64; a larger request loses the content. NULL: no memory. */
 void *tl_scratch(tally *ctx, int thread, int slot, size_t bytes);
 
 void tl_scratch_end(tally *ctx);

@@ -137,8 +137,7 @@ static inline int tl_needs_processors(const tl_call *c)
 
 /* ---- parts of sequences ---- */
 
-/* The next n elements of one sequence, dense. x and out are both in host or both in device memory.
- * */
+/* The next n elements of one sequence, dense. x and out are both in host or in device memory. */
 typedef struct tl_push {
     tl_verb verb;        /* TL_REDUCE or TL_SCAN */
     const tl_plan *plan; /* for the processors (TL_FOR_PROCESSORS) */

@@ -253,8 +253,7 @@ int tl_user_same(const tl_scalar *a, const tl_scalar *b)
 /* ---- what compilers say ---- */
 
 /* The place and the message in a line of a log: "NAME:3:14: error: m" (gcc, clang), "error:
- * NAME:3:14: m" (PoCL), "NAME(3): error: m" (NVRTC); the name may be in quotes. Copies "3:14: m".
- * */
+ * NAME:3:14: m" (PoCL), "NAME(3): error: m" (NVRTC); NAME may be in quotes. Copies "3:14: m". */
 static int read_log_line(const char *line, size_t length, const char *name, char *to,
                          size_t capacity)
 {

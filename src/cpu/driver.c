@@ -379,7 +379,7 @@ static tally_status run_shape(tally *ctx, int threads, const tl_call *call, cons
     if (in->rows > 1 || !dense) threads = threads_for(bytes, least, threads);
     const int lanes = in->rows > 1 && shape->lanes && lanes_of(&job, call);
 
-    if (tl_lanes_take_columns(in)) {
+    if (tl_are_columns(in)) {
         if (lanes) return tl_lanes_columns(ctx, &job, threads);
         if (shape->columns) return shape->columns(ctx, threads, call);
     }

@@ -320,7 +320,7 @@ static inline int64_t tl_lanes_full_windows(const tl_lanes_job *job)
 int tl_lanes_take_rows(const tl_lanes_job *job);
 
 /* Are the sequences neighbouring columns? */
-int tl_lanes_take_columns(const tally_view *in);
+int tl_are_columns(const tally_view *in);
 tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads);
 
 /* Writes to states the nodes of every sequence of a reduction. Node k has level of->level[k]; the

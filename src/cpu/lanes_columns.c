@@ -35,20 +35,20 @@ enum {
     WINDOW_BYTES_LEAST = 64
 };
 
-int tl_lanes_take_columns(const tally_view *in)
+int tl_are_columns(const tally_view *in)
 {
     if (in->offsets || in->rows < 2 || in->n < 1) return 0;
     return llabs(in->row_stride) < llabs(in->stride);
 }
 
-/* Do rows of results begin with a line? */
+/* Does each row of results begin at a cache line? */
 static int aligned(const tl_lanes_job *job)
 {
     const uint64_t step = (uint64_t)job->out->stride * job->plan->op->result_bytes;
     return ((uintptr_t)job->out->data | step) % LINE == 0;
 }
 
-/* Do short rows share lines? */
+/* Are rows short, and do they share cache lines? */
 static int mixed(const tl_lanes_job *job)
 {
     return job->in->rows * job->plan->op->elem_bytes <= NARROW_BYTES && !aligned(job);
@@ -71,7 +71,7 @@ static tl_columns columns_of(const tl_lanes_job *job)
                                     (!job->out || job->out->data != in->data)};
 }
 
-/* Cuts the columns into at least so many strips, of equal width, a multiple of `grain` columns. */
+/* Cuts the columns into `least` or more strips of equal width, a multiple of `grain` columns. */
 static void cut_strips(tl_columns *c, int64_t least, int64_t grain)
 {
     const int64_t rows = c->job->in->rows;
@@ -128,8 +128,8 @@ static int fold_or_scan(tally *ctx, tl_columns *c, int threads)
                      ? tl_max((row_bytes + NARROW_BYTES / 2) / NARROW_BYTES, 1)
                      : 1;
     if (!c->lines) cut_strips(c, strips, c->narrow ? KEY_BYTES_LEAST / op->elem_bytes : TL_ABREAST);
-    strips = c->narrow && scans ? threads / 2 + 1 : threads; /* so many: rows are not cut */
-    if (threads == 1 || (c->strips >= strips && !whole) || !by_rows)
+    const int64_t enough = c->narrow && scans ? threads / 2 + 1 : threads; /* strips */
+    if (threads == 1 || (c->strips >= enough && !whole) || !by_rows)
         return tl_columns_run(ctx, c, NULL, (int)tl_min(c->strips, threads), TL_STRIP_ROWS, 1);
 
     if (scans && !c->narrow && in->rows <= TL_LANES_STRIP) {
@@ -150,8 +150,8 @@ static int fold_or_scan(tally *ctx, tl_columns *c, int threads)
     return ok;
 }
 
-/* The full windows of narrow elements; those at the ends remain. Returns 0, with nothing done, if
- * that is not faster or memory is short. */
+/* Computes the full windows of narrow elements, but none at the ends. Returns 0, with nothing done,
+ * if that is not faster or memory is short. */
 static int windows_of_keys(tally *ctx, const tl_columns *wide, int threads)
 {
     const tl_lanes_job *job = wide->job;

@@ -277,7 +277,7 @@ static void do_nodes(work *w)
         for (int64_t c = 0; c < w->from.width; c++, to += bytes) {
             uint16_t key = 0;
             memcpy(&key, acc + (size_t)c * bytes, bytes);
-            tl_of_key(job->plan, key, &node);
+            tl_key_to_state(job->plan, key, &node);
             memcpy(to, &node, bytes);
         }
         return;

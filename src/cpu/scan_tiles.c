@@ -146,7 +146,7 @@ static void scan_narrow(scanning *t)
     if (t->scan->exclusive && !present) op->empty(plan->par, t->out);
     advance(t, m);
     if (!whole) return;
-    tl_of_key(plan, key, &node);
+    tl_key_to_state(plan, key, &node);
     tl_counter_push(c, op, tl_top_level(m), &node);
 }
 

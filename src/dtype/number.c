@@ -44,6 +44,7 @@ static void divide_by_5(struct big *b)
     b->n -= !b->d[b->n - 1];
 }
 
+/* The 128 bits of b from its first 1 on, high word first. */
 static void leading_bits(const struct big *b, uint64_t to[2])
 {
     uint64_t top[3] = {0};
@@ -52,8 +53,8 @@ static void leading_bits(const struct big *b, uint64_t to[2])
     for (int k = 0; k < 2; k++) to[k] = top[k] << zeros | (zeros ? top[k + 1] >> (64 - zeros) : 0);
 }
 
-/* Fills tl_pow5 with the leading 128 bits of 5^q, when the library is loaded (about 15 us). For
- * q < 0 they are those of 2^960 / 5^-q, rounded down; from -27 on, where 5^-q has 64 bits at most,
+/* Fills tl_pow5 with the leading 128 bits of 5^q when the library is loaded (about 15 us). For
+ * q < 0 they are those of 2^960 / 5^-q, rounded down, and from -27 on, where 5^-q fits 64 bits,
  * rounded up. */
 static __attribute__((constructor)) void fill_pow5(void)
 {
@@ -101,7 +102,7 @@ struct dec {
     const char *digits, *end; /* digits and point, without the exponent */
 };
 
-/* The sign of (the magnitude of d) - m * 2^b, for magnitudes in the range of a double. */
+/* The sign of |d| - m * 2^b, for magnitudes in the range of a double. */
 static int compare_exact(const struct dec *d, uint64_t m, int64_t b)
 {
     struct big x = {0, {0}}, y = {1, {m}};

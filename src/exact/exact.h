@@ -117,7 +117,7 @@ static inline void tl_exact_begin(tl_exact *e, int sums)
     for (int k = 0; k < sums; k++) e[k].low = TL_EXACT_BINS, e[k].high = -1;
 }
 
-/* The same; keeps the guesses. */
+/* Sets it to zero again, but keeps the guesses. */
 static inline void tl_exact_clear(tl_exact *e, int sums)
 {
     for (const tl_exact *const end = e + sums; e < end; e++) {
@@ -216,7 +216,7 @@ int tl_exact_lower(const tl_exact *e, const tl_exact_form *form, double ddof, vo
 void tl_exact_unpack(tl_exact *e, const tally_exact *from);
 void tl_exact_pack(const tl_exact *e, tally_exact *to);
 
-/* The same of any sum, in TL_EXACT_BYTES bytes: the numbers of rows, NaN, inf and -inf, and all
+/* Write and read any sum as TL_EXACT_BYTES bytes: the numbers of rows, NaN, inf and -inf, and all
  * digits, in two's complement. 0 if a number is not 0 .. most. */
 enum { TL_EXACT_BYTES = 4 * 8 + 4 * TL_EXACT_BINS };
 void tl_exact_write(const tl_exact *e, unsigned char *to);

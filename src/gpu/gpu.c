@@ -9,13 +9,14 @@
 
 enum { MEMORY_LEAST = 64 << 10 };
 
-/* Host arrays of fewer bytes are copied as a whole; a limited memory has less. */
+/* Smaller host arrays are copied as a whole, unless memory=SIZE makes the limit smaller. */
 static const int64_t PIECES_LEAST = 32 << 20;
 
 /* ---- open ---- */
 
 /* memory=SIZE: bytes; a suffix K, M or G multiplies by 2^10, 2^20 or 2^30. */
-static tally_status set_memory(tally *ctx, tl_gpu_device *d, const char *text, size_t length)
+static tally_status set_memory(tally *ctx, tl_gpu_device *d, const char *what, const char *text,
+                               size_t length)
 {
     static const char units[] = "KMG";
     const char *unit = length ? strchr(units, text[length - 1]) : NULL;
@@ -24,17 +25,16 @@ static tally_status set_memory(tally *ctx, tl_gpu_device *d, const char *text, s
 
     if (tally_parse_value(TALLY_I64, text, length - (unit != NULL), &n) ||
         n < MEMORY_LEAST >> shift || n > INT64_MAX >> shift)
-        return tl_invalid(ctx,
-                          "memory is '%.*s': must be bytes, or as in 64M, 2G, and at least %dK",
-                          length < 40 ? (int)length : 40, text, MEMORY_LEAST >> 10);
+        return tl_invalid(ctx, "%s is '%.*s': must be bytes, or as in 64M, 2G, and at least %dK",
+                          what, length < 40 ? (int)length : 40, text, MEMORY_LEAST >> 10);
     d->limit = (size_t)n << shift;
 
     return TALLY_OK;
 }
 
 /* Parses code=HOW, or the environment variable TALLY_CODE. */
-static tally_status set_code_of(tally *ctx, tl_gpu_device *d, const char *what, const char *text,
-                                size_t length)
+static tally_status set_code(tally *ctx, tl_gpu_device *d, const char *what, const char *text,
+                             size_t length)
 {
     static const char *const names[] = {
         [TL_CODE_AUTO] = "auto", [TL_CODE_QUICK] = "quick", [TL_CODE_BEST] = "best"};
@@ -48,32 +48,26 @@ static tally_status set_code_of(tally *ctx, tl_gpu_device *d, const char *what, 
                       length < 40 ? (int)length : 40, text);
 }
 
-static tally_status set_code(tally *ctx, tl_gpu_device *d, const char *text, size_t length)
-{
-    return set_code_of(ctx, d, "code", text, length);
-}
-
-/* Takes the options of a GPU, and copies those of the processors to `rest`. */
+/* Parses the options of a GPU, and copies those of the processors to `rest`. */
 static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *options, char *rest)
 {
     static const struct {
         const char *name;
-        tally_status (*set)(tally *, tl_gpu_device *, const char *text, size_t length);
-    } ours[] = {{"memory=", set_memory}, {"code=", set_code}};
+        tally_status (*set)(tally *, tl_gpu_device *, const char *, const char *, size_t);
+    } ours[] = {{"memory", set_memory}, {"code", set_code}};
     enum { OURS = sizeof ours / sizeof *ours };
     const char *env = getenv("TALLY_CODE");
-    tally_status status =
-        env && *env ? set_code_of(ctx, d, "TALLY_CODE", env, strlen(env)) : TALLY_OK;
+    tally_status status = env && *env ? set_code(ctx, d, "TALLY_CODE", env, strlen(env)) : TALLY_OK;
     rest[0] = 0;
 
     while (!status && *options) {
-        size_t length = strcspn(options, ","), used = strlen(rest);
+        size_t length = strcspn(options, ","), name = strcspn(options, "="), used = strlen(rest);
         int i = 0;
-        while (i < OURS && strncmp(options, ours[i].name, strlen(ours[i].name))) i++;
+        while (i < OURS && (strlen(ours[i].name) != name || strncmp(options, ours[i].name, name)))
+            i++;
 
-        if (i < OURS)
-            status =
-                ours[i].set(ctx, d, options + strlen(ours[i].name), length - strlen(ours[i].name));
+        if (i < OURS && name < length)
+            status = ours[i].set(ctx, d, ours[i].name, options + name + 1, length - name - 1);
         else
             sprintf(rest + used, "%s%.*s", used ? "," : "", (int)length, options);
         options += length + (options[length] == ',');

@@ -133,10 +133,10 @@ typedef struct tl_gpu_calls {
     int (*owns)(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 
     /* Builds a program; the caller caches and owns it. NULL if TL_CODE_EMBEDDED was asked for and
-     * there is none. Where by_kernel is 0, `how` is never TL_CODE_EMBEDDED and may be ignored.
+     * there is none. Where by_kernel is 0, `kind` is never TL_CODE_EMBEDDED and may be ignored.
      * TALLY_BAD_DATA if the compiler refused the text; ctx->error then has the first line of the
      * log with an error. */
-    tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
+    tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code kind,
                           tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
 

@@ -23,7 +23,7 @@ int64_t tl_gpu_type(tally_dtype d)
 static const char HOST_DATA[] =
     "bitmaps or elements are in host memory: copy them to the device before";
 
-/* Provides only the bitmap of v. */
+/* Opens only the bitmap of v. */
 static tally_status open_bits(tl_gpu_device *d, const tally_view *v, tl_gpu_input *s)
 {
     int64_t low, high;

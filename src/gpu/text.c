@@ -166,8 +166,7 @@ static int add_meaning(tl_buffer *b, const char *name, size_t length, int is_ker
     return 0;
 }
 
-/* Writes a file's text with these words replaced. After a line that became several comes a #line.
- * */
+/* Writes a file's text with these words replaced. A line that became several gets a #line. */
 static void add_text(tl_buffer *b, const char *file, const char *text)
 {
     static const char kernel_of[] = "KERNEL_OF(", parameters_of[] = "PARAMETERS_OF(";

@@ -289,8 +289,7 @@ void tl_clock_drop(tl_gpu_device *d);
  * negative strides. piece: NULL, or the piece of a larger call that it is. */
 tally_status tl_gpu_whole(tl_gpu_device *d, const tl_call *c, const tl_piece *piece);
 
-/* After the batch is opened. status: of opening it; an error only waits for work that was issued.
- * */
+/* After the batch is opened. status: of opening it; after an error only waits for issued work. */
 tally_status tl_gpu_batch(tl_gpu_device *d, const tl_call *c, tl_batch *b, tally_status status);
 
 /* ---- calls of their own kind; between enter and leave. *done is 0 at first, and stays so if the

@@ -174,7 +174,7 @@ TL_FORCE_INLINE tl_span key_of(const tl_chunk *c, const line *t)
     return key;
 }
 
-/* Where a row goes. */
+/* The memory for a row. */
 typedef struct {
     unsigned char *values;
     tl_span *keys;

@@ -263,8 +263,7 @@ static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
         i + 1, shown(x->e - x->s, 40), x->s, option);
 }
 
-/* If the caller named none: the only column with numbers, or for a table all columns without words.
- * */
+/* If the caller named none: the only column with numbers; for a table all columns without words. */
 static tally_status choose_by_content(struct choice *c)
 {
     char list[LIST];

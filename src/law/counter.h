@@ -83,7 +83,7 @@ static inline void tl_counter_add(tl_counter *c, const tl_scalar *op, int level)
     c->level[c->count++] = (unsigned char)level;
 }
 
-/* The same of the node *s. */
+/* Appends the node *s. */
 static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level, const tl_state *s)
 {
     assert(c->count < TL_MAX_NODES);

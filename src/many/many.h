@@ -50,13 +50,13 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
 /* The call's in and out point to `count` views: the parts, and the results of each. */
 tally_status tl_split_window(const tl_devices *t, const tl_call *call, int count);
 
-/* How many results a part has that is elements start to start + n - 1 of `all`. *first: the index
- * of the first result's element. */
+/* Returns the number of results of a part, which has elements start to start + n - 1 of `all`.
+ * *first: the index of the first result's element. */
 int64_t tl_split_length(int64_t start, int64_t n, int64_t all, const tally_window_options *o,
                         int64_t *first);
 
-/* Returns an error if p, which the message calls `what`[k], is memory of another member than k. */
-tally_status tl_split_place(const tl_devices *t, const char *what, int k, const void *p);
+/* Checks that p, which the message calls `what`[k], is not memory of another member than k. */
+tally_status tl_split_check(const tl_devices *t, const char *what, int k, const void *p);
 
 /* ---- slices.c: n elements on the host; functions as in context/device.h ---- */
 

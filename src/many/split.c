@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-tally_status tl_split_place(const tl_devices *t, const char *what, int k, const void *p)
+tally_status tl_split_check(const tl_devices *t, const char *what, int k, const void *p)
 {
     assert(k >= 0 && k < t->count);
     int who;

@@ -45,7 +45,7 @@
 #define seed    plain_seed
 #define lower   plain_lower
 #define lower_1 plain_lower_1
-/* Of the plain form; the text defines these again. */
+/* The facts of the plain form; the text defines them again. */
 #undef OP_CORE
 #undef OP_WIDEN
 #undef OP_IDEMPOTENT

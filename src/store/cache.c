@@ -35,6 +35,7 @@ static uint64_t hash(uint64_t h, const void *data, size_t bytes)
     return h;
 }
 
+/* Returns 0 if there is no folder. */
 static int folder(char *to)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

@@ -190,8 +190,8 @@ static int take(reader *r, void *to, size_t bytes)
     return 1;
 }
 
-/* A node's states with their numbers of elements, each at most 2^level; where it is 0, all bytes
- * are. */
+/* Copies a node's counted states. Returns 0 if a number of elements is not in 0 .. 2^level, or is 0
+ * where another byte is not. */
 static int read_counted(unsigned char *to, const unsigned char *from, int64_t rows,
                         const tl_scalar *op, int level)
 {
@@ -212,8 +212,8 @@ static int read_counted(unsigned char *to, const unsigned char *from, int64_t ro
     return 1;
 }
 
-/* The nodes of the range [start, end), which must be its maximal aligned blocks. 1; 0 if they are
- * not, -1 if a number of elements at *level is wrong, -2 without memory. */
+/* Reads the nodes of the range [start, end), which must be its maximal aligned blocks. Returns 1; 0
+ * if they are not; -1 if a number of elements at *level is wrong; -2 without memory. */
 static int read_range(reader *r, int64_t start, int64_t end, tl_slab **slab, int *level)
 {
     assert(r->op && r->at <= r->end);
@@ -309,8 +309,8 @@ static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
 
     if (good == -2) return tl_no_memory(f->ctx, (size_t)f->rows * sizeof(tl_state), "a fragment");
     if (good < 0)
-        return tl_bad_data(f->ctx, "fragment: a node of 2^%d elements says another number of them",
-                           level);
+        return tl_bad_data(
+            f->ctx, "fragment: a node of 2^%d elements has another number of elements", level);
     if (!good || nodes != h->nodes || r->at != r->end)
         return tl_bad_data(f->ctx, "fragment: its nodes do not cover [%ld, %ld)", h->start, h->end);
     return TALLY_OK;
@@ -361,7 +361,7 @@ static tally_status read_operator(tally *ctx, const unsigned char *p, size_t len
     return TALLY_OK;
 }
 
-/* Reads the number of sequences; without one in this version it is 1. */
+/* Reads the number of sequences, which is 1 in versions that do not store it. */
 static tally_status read_rows(tally *ctx, const header *h, reader *r)
 {
     uint64_t rows = 1;

@@ -106,7 +106,7 @@ tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view 
 tally_status tl_stream_lower_rows(tally_stream *s, void *out);
 
 /* Starts a stream of many sequences from the slabs of a fragment. */
-tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs);
+tally_status tl_stream_start(tally_stream *s, const tl_slabs *slabs);
 
 /* Windows. tl_steps_open opens s->steps. tl_steps_known: the number of results of each sequence
  * that are known after n more elements (n = -1: after the last) and were not given yet. A push has

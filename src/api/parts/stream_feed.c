@@ -65,7 +65,7 @@ static tally_status grid_to_slab(tally_stream *s)
     return TALLY_OK;
 }
 
-/* step: the data of the push that the grid is made for. NULL: no memory. */
+/* Makes a grid with the state of the slab. step: the data of the push to come. NULL: no memory. */
 static tl_grid *grid_of_slabs(const tally_stream *s, int on_device, const void *step)
 {
     const tally_scan_options o = {.exclusive = s->scan.exclusive,
@@ -100,8 +100,7 @@ static void slab_to_grid(tally_stream *s, const void *step)
     if (s->grid) tl_slabs_free(&s->slabs);
 }
 
-/* For a first push with validity: a grid of the form for marked elements, if the operator has one.
- * */
+/* Before a first push with validity: a grid for marked elements, if the operator has that form. */
 static tally_status mark_grid(tally_stream *s)
 {
     assert(s->many);
@@ -126,6 +125,7 @@ static tally_status mark_grid(tally_stream *s)
     return TALLY_OK;
 }
 
+/* Pushes a view by the slab. */
 static tally_status push_slabs(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     const int scans = s->verb == TL_SCAN, absent = tl_has_absent(in) || tl_slabs_counted(&s->slabs);
@@ -222,8 +222,7 @@ static tally_status is_for_device(tally_stream *s, const tally_view *in, int *is
     return TALLY_OK;
 }
 
-/* Whether p is memory of another member of several devices than the grid's, which then cannot
- * access it. */
+/* *is: p is memory of another member of several devices, which the grid's member cannot access. */
 static tally_status is_foreign(const tally_stream *s, const void *p, int *is)
 {
     tl_device *owner = NULL;
@@ -270,7 +269,7 @@ static tally_status push_device(tally_stream *s, const tally_view *in)
     tl_host_copies copies = {.ctx = s->ctx};
     int foreign;
 
-    /* the processors' grid is empty */
+    /* here the processors' grid is empty */
     if (!s->pushed && !s->on_device && s->grid) grid_to_slab(s);
 
     if (!s->grid && left) { /* to the end of a block */
@@ -372,7 +371,7 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out)
     return tl_host_end(&copies, status);
 }
 
-tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
+tally_status tl_stream_start(tally_stream *s, const tl_slabs *slabs)
 {
     assert(s->many);
     assert(s->pushed == 0);

@@ -180,7 +180,7 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
         return tl_invalid(s->ctx, "before is of %ld sequences: the stream is of %ld", f->rows,
                           s->rows);
     TL_TRY(tl_fragment_whole(s->ctx, f));
-    if (s->many && !f->sum_bytes) return tl_stream_take(s, &f->slabs);
+    if (s->many && !f->sum_bytes) return tl_stream_start(s, &f->slabs);
 
     tally_fragment_range(f, NULL, &s->pushed);
     for (int64_t k = 0; k < f->sums; k++)

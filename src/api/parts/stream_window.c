@@ -160,7 +160,7 @@ static tally_status run_windows(tally_stream *s, tally_view *in, const tl_ranges
     return tl_run(s->ctx, tally_threads(s->ctx), &call);
 }
 
-/* The same for used->n stored steps, of which the first has number `from` among them. */
+/* The windows of used->n stored steps, of which the first has number `from` among them. */
 static tally_status windows(tally_stream *s, int64_t from, const tl_ranges *used,
                             const tally_view *out)
 {

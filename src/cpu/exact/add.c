@@ -280,8 +280,7 @@ static int64_t clean(double *x, double *y, int64_t n)
     return nan;
 }
 
-/* Rows of numbers. A statistic has a product of all of its inputs, which comes first: it finds NaN.
- * */
+/* Rows of numbers. The product of all inputs of a statistic comes first, because it finds NaN. */
 static void add_numbers(tl_exact *e, const tl_plan *plan, int errors, tl_exact_rows *r, int64_t n)
 {
     const tl_exact_form *const form = tl_exact_form_of(plan->op);

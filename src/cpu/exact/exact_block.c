@@ -173,7 +173,7 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
     return (outside ? TL_EXACT_LARGE : 0) | (far ? TL_EXACT_FAR : 0);
 }
 
-/* The loop with constants for its choices. most: levels of the type. */
+/* Calls the loop with constants for its choices. most: levels of the type. */
 TL_INLINE int choose(const void *x, int64_t n, tl_exact_block *b, int most, int bytes)
 {
     assert(b->levels == most || b->levels == most - 1);
@@ -186,6 +186,7 @@ TL_INLINE int choose(const void *x, int64_t n, tl_exact_block *b, int most, int 
 static int block_f32(const void *x, int64_t n, tl_exact_block *b) { return choose(x, n, b, 2, 4); }
 static int block_f64(const void *x, int64_t n, tl_exact_block *b) { return choose(x, n, b, 3, 8); }
 
+/* tl_exact_kernel.highest, on the bits of the elements. */
 #define HIGHEST(name, bits, infinity, bias) \
     static int name(const void *x, int64_t n, int *special) \
     { \

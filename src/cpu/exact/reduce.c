@@ -155,8 +155,7 @@ static void add_strips(void *data, const tl_worker *worker)
     free(e);
 }
 
-/* Threads take strips; if there are too few, parts of the rows of a strip, whose sums are joined.
- * */
+/* Threads take strips; if these are too few, parts of a strip's rows, whose sums are joined. */
 static tally_status columns(tally *ctx, int threads, const tl_call *call)
 {
     const tally_view *in = call->in;

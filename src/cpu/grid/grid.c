@@ -165,8 +165,7 @@ static int64_t push_blocks(const pass *a, tl_lanes_buffers *buffers, const strip
     return n;
 }
 
-/* Keeps steps of an incomplete block. A scan writes their results from the beginning of the block.
- * */
+/* Keeps steps of an incomplete block. A scan writes their results from the begin of the block. */
 static int64_t push_kept(const pass *a, tl_lanes_buffers *buffers, const strip *t, const steps *s)
 {
     const grid *g = a->g;

@@ -53,9 +53,9 @@ static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, 
     *r = (tl_prepared){.plan = f->plan, .count = f->count};
     return tl_prepare_inputs(
         r, ctx, &f->form, in,
-        (tl_prepare_how){.in_place = in->rows == 1 && tl_gather_reads(in, NULL, 0),
-                         .counts = f->counted && !keeps_count(&f->form),
-                         .exchange = 1});
+        (tl_prepare_mode){.in_place = in->rows == 1 && tl_gather_reads(in, NULL, 0),
+                          .counts = f->counted && !keeps_count(&f->form),
+                          .exchange = 1});
 }
 
 /* Converts a state of the form to a counted state of the law. kept: the number of its elements. */

@@ -177,8 +177,8 @@ static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const
                                      widening(plan, v->dtype, g->dtype), v->valid, v->valid_offset};
 }
 
-/* After: the plan reads elements of `dtype`, of of[0].bytes bytes, by g, which prepares them and
- * then converts them as before. */
+/* Makes the plan read elements of `dtype`, of of[0].bytes bytes, through g, which prepares them and
+ * then converts them as the plan did. */
 static void read_through(tl_gather *g, tl_plan *plan, tally_dtype dtype, int masked)
 {
     const tl_convert *then = plan->in;
@@ -231,7 +231,7 @@ void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, t
     if (in->next) plan->par.second = (int64_t)((uintptr_t)in->next->data - (uintptr_t)in->data);
 }
 
-/* What g prepares for counts: 0, or NaN for a missing element. */
+/* Makes g prepare what count reads: 0, or NaN for a missing element. */
 static void begin_counts(tl_gather *g, const tl_form *form, const tally_view *in,
                          const tl_plan *plan)
 {
@@ -258,7 +258,7 @@ static void gather_count(tl_gather *g, const tl_form *form, const tally_view *in
     read_through(g, plan, in->dtype, 1);
 }
 
-/* The conversion of gather_counted: to the numbers at the same places of `counts` (of[1]). */
+/* The conversion of gather_copied_counts: copies the counts of these elements (of[1]). */
 static void apply_counts(const tl_convert *c, void *to, const void *from, int64_t n)
 {
     const tl_gather *g = (const tl_gather *)c;
@@ -266,9 +266,9 @@ static void apply_counts(const tl_convert *c, void *to, const void *from, int64_
     memcpy(to, g->of[1].data + place * (int64_t)sizeof(float), (size_t)n * sizeof(float));
 }
 
-/* The same as gather_count for a plan that reads `dense`; `counts` has its counts. */
-static void gather_counted(tl_gather *g, const tl_gathered *dense, const tl_gathered *counts,
-                           tl_plan *plan)
+/* The same if the plan reads dense copies, which have their counts in `counts`. */
+static void gather_copied_counts(tl_gather *g, const tl_gathered *dense, const tl_gathered *counts,
+                                 tl_plan *plan)
 {
     *g = (tl_gather){.inputs = 1, .dtype = TALLY_F32, .bytes = sizeof(float)};
     g->of[0] = (tl_source){.data = dense->view.data,
@@ -286,7 +286,7 @@ typedef struct {
     unsigned char bits[PIECE / 8];
 } packed;
 
-/* Packs the m elements of v at places place, place + step, ...; returns their bits. */
+/* Packs the m elements of v from `place` on, `step` apart; returns their bits. */
 static tl_bits pack(packed *to, const tally_view *v, int64_t place, int64_t step, int64_t m)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
@@ -302,8 +302,8 @@ static tl_bits pack(packed *to, const tally_view *v, int64_t place, int64_t step
     return (tl_bits){to->bits, 0};
 }
 
-/* Where prepared elements go: of the first input; of the second, or NULL; a bitmap of those that
- * are there, or NULL. */
+/* Where prepared elements go: of the first input; of the second, or NULL; the bitmap of those
+ * present, or NULL. */
 typedef struct {
     char *x, *y;
     unsigned char *valid;
@@ -390,11 +390,11 @@ tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view
 /* ---- prepared elements ---- */
 
 tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
-                               const tally_view *in, tl_prepare_how how)
+                               const tally_view *in, tl_prepare_mode mode)
 {
     const int states = form->kind == TL_FORM_STATES;
-    if (!states && how.in_place) {
-        if (how.counts) gather_count(&p->counting, form, in, &p->count);
+    if (!states && mode.in_place) {
+        if (mode.counts) gather_count(&p->counting, form, in, &p->count);
         tl_gather_direct(&p->gather, form, in, &p->plan);
         p->work = *in;
         p->work.next = NULL;
@@ -403,11 +403,11 @@ tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
     }
 
     /* Columns are copied as the rows of the transposed view, in the order of memory. */
-    const int exchanged = how.exchange && !states && !in->next && tl_lanes_take_columns(in);
+    const int exchanged = mode.exchange && !states && !in->next && tl_are_columns(in);
     const tally_view from = exchanged ? tl_view_turned(in) : *in;
-    TL_TRY(tl_gather_dense(ctx, form, &from, &p->plan, how.reverse, &p->gathered));
-    if (how.counts || states)
-        TL_TRY(tl_gather_numbers(ctx, form, &from, &p->plan, how.reverse, &p->counts));
+    TL_TRY(tl_gather_dense(ctx, form, &from, &p->plan, mode.reverse, &p->gathered));
+    if (mode.counts || states)
+        TL_TRY(tl_gather_numbers(ctx, form, &from, &p->plan, mode.reverse, &p->counts));
 
     p->work = exchanged ? tl_view_turned(&p->gathered.view) : p->gathered.view;
     p->there = p->counts.memory;
@@ -419,15 +419,15 @@ tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
     } else {
         tl_form ready = *form;
         ready.kind = TL_FORM_PLAIN;
-        if (how.counts && !how.exchange)
-            gather_counted(&p->counting, &p->gathered, &p->counts, &p->count);
+        if (mode.counts && !mode.exchange)
+            gather_copied_counts(&p->counting, &p->gathered, &p->counts, &p->count);
         tl_gather_direct(&p->gather, &ready, &p->work, &p->plan);
     }
 
     p->work.next = NULL;
-    p->count_work = !how.exchange ? p->work
-                    : exchanged   ? tl_view_turned(&p->counts.view)
-                                  : p->counts.view;
+    p->count_work = !mode.exchange ? p->work
+                    : exchanged    ? tl_view_turned(&p->counts.view)
+                                   : p->counts.view;
     return TALLY_OK;
 }
 

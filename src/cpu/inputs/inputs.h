@@ -78,17 +78,17 @@ typedef struct tl_prepared {
     const float *there;           /* TL_FORM_STATES: a NaN for each missing element of `work` */
 } tl_prepared;
 
-typedef struct tl_prepare_how {
+typedef struct tl_prepare_mode {
     int in_place; /* kernels read each element in place (tl_gather_reads) */
     int counts;   /* `count` is to count the elements that `plan` folds */
     int reverse;  /* copies are reversed */
     int exchange; /* copies of columns may have rows and columns exchanged, as the views tell */
-} tl_prepare_how;
+} tl_prepare_mode;
 
 /* Makes p->work, and the plans that read it. Before: p has both plans, and is zero otherwise. The
  * caller must free p in every case. */
 tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
-                               const tally_view *in, tl_prepare_how how);
+                               const tally_view *in, tl_prepare_mode mode);
 void tl_prepared_free(tl_prepared *p);
 
 /* ---- states.c ----
@@ -143,7 +143,7 @@ void tl_prefixes_begin(tl_prefixes *p, const tl_scalar *op, const tl_state *init
 void tl_states_scan_row(tl_prefixes *p, const tl_plan *plan, tl_states_row row, int exclusive,
                         tl_states_out out);
 
-/* ---- states.c ---- */
+/* ---- states.c: reductions ---- */
 
 /* Reductions of elements with validity that fold only the elements present. Requires: kernels read
  * them in place (tl_gather_reads), and the operator has one input.

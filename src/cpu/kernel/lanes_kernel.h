@@ -129,9 +129,8 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
         const int carries = W(carries)(g);
         for (int v = 0; v < k->vectors; v++) {
             W(prefetch_rows)(x + v * TL_V, stride, k->prefetch_distance, 0);
-            W(carry)
-            (counter + v, W(rows_node)(x + v * TL_V, stride, W(BLOCK_LOG), g * W(ROWS), p), carries,
-             k->vectors);
+            const VS node = W(rows_node)(x + v * TL_V, stride, W(BLOCK_LOG), g * W(ROWS), p);
+            W(carry)(counter + v, node, carries, k->vectors);
         }
     }
 
@@ -419,8 +418,10 @@ static void W(do_lanes_flat)(const tl_lanes *k, int64_t w, tl_par p)
         const int64_t d = (int64_t)1 << b;
         if (!(w >> b & 1)) continue;
         EACH_VECTOR(folded + d - 1)
-        W(soa_store)
-        (z, f, W(join)(W(soa_load)(z, f - d * columns), W(soa_load)(kept[b], f), folded, d));
+        {
+            const VS left = W(soa_load)(z, f - d * columns);
+            W(soa_store)(z, f, W(join)(left, W(soa_load)(kept[b], f), folded, d));
+        }
         folded += d;
     }
 

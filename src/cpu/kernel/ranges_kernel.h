@@ -37,8 +37,10 @@ TL_INLINE void W(range_level)(const tl_range_work *k, int l, int64_t a, int64_t 
 
         /* A vector that begins in the previous tile may end in this one. */
         if (half < TL_V) W(soa_store)(before, TL_TILE, W(soa_load)(low, 0));
-        for (; j < half && j < b; j += TL_V) W(soa_store)
-        (to, j, W(twin)(W(soa_load)(before, TL_TILE + j - half), W(soa_load)(low, j), half));
+        for (; j < half && j < b; j += TL_V) {
+            const VS left = W(soa_load)(before, TL_TILE + j - half);
+            W(soa_store)(to, j, W(twin)(left, W(soa_load)(low, j), half));
+        }
     }
 
     const W(soa) *const left = back ? W(range_tile)(k, l - 1, back) : low;
@@ -85,7 +87,7 @@ TL_INLINE VS W(range_gather)(const tl_range_work *k, int l, W(places) e)
     return node;
 }
 
-/* The same for neighbouring places. */
+/* The nodes that end at places first, first + 1, ... */
 TL_INLINE VS W(range_neighbours)(const tl_range_work *k, int l, int32_t first)
 {
     const int32_t at = first & (TL_TILE - 1);
@@ -162,8 +164,7 @@ static void W(do_ranges)(const tl_range_work *k, tl_par p)
         int32_t differ = 0;
         TL_UNROLL for (int v = 1; v < TL_V; v++) differ |=
             (length[v] ^ length[0]) | (from[v] - v - from[0]);
-        W(soa_store)
-        (k->soa, j,
-         differ ? W(ranges_any)(k, from, length) : W(ranges_alike)(k, from[0], length[0]));
+        const VS s = differ ? W(ranges_any)(k, from, length) : W(ranges_alike)(k, *from, *length);
+        W(soa_store)(k->soa, j, s);
     }
 }

@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-    SHARE = 4096,            /* fewest results of a chunk */
+    CHUNK = 4096,            /* fewest results of a chunk */
     SECOND_THREAD = 1 << 15, /* fewest elements for several threads */
     /* Fixed cost of folding a range from its elements, in units of one element. */
     FOLD_ALONE = 64
@@ -37,7 +37,7 @@ typedef struct {
     int64_t *counts;      /* NULL, or for min_count: the counted elements of each range */
     /* ranges of at least 2^levels elements are folded one by one; 0: the sequence is not dense */
     int levels;
-    int64_t share; /* places of a chunk, which a thread takes */
+    int64_t chunk; /* places of a chunk, which a thread takes */
 } job;
 
 /* place: in the order; number: the caller's. */
@@ -168,8 +168,8 @@ static void fold_places(const job *j, tl_range_nodes *s, int64_t a, int64_t b)
     }
 }
 
-/* The same, after the counts. */
-static void fold_share(const job *j, worker *w, int64_t a, int64_t b)
+/* Counts elements if min_count needs it, then does fold_places. */
+static void fold_chunk(const job *j, worker *w, int64_t a, int64_t b)
 {
     if (j->counts) {
         tl_ranges any = *j->ranges;
@@ -193,17 +193,17 @@ static void free_worker(worker *w)
     free(w);
 }
 
-static void take_shares(void *with, const tl_worker *thread)
+static void take_chunks(void *with, const tl_worker *thread)
 {
     const job *const j = with;
     worker *const w = calloc(1, sizeof *w);
 
     for (int64_t t; (t = tl_next_chunk(thread)) < thread->chunks;)
-        fold_share(j, w, t * j->share, tl_min((t + 1) * j->share, j->ranges->results));
+        fold_chunk(j, w, t * j->chunk, tl_min((t + 1) * j->chunk, j->ranges->results));
     free_worker(w);
 }
 
-/* Computes all ranges without memory for all counts. */
+/* Computes all ranges, few at a time: without memory for all counts. */
 static void fold_few(job j)
 {
     enum { FEW = 512 };
@@ -213,7 +213,7 @@ static void fold_few(job j)
     for (int64_t a = 0, b; a < j.ranges->results; a = b) {
         b = tl_min(a + FEW, j.ranges->results);
         j.counts = (void *)tl_offset(counts, -a * (int64_t)sizeof *counts);
-        fold_share(&j, NULL, a, b);
+        fold_chunk(&j, NULL, a, b);
     }
 }
 
@@ -232,19 +232,20 @@ static void fold_all(job *j, int threads, worker *w)
         fold_few(*j);
     } else if (w) {
         w->nodes.from = w->nodes.head = w->count_nodes.from = w->count_nodes.head = 0;
-        fold_share(j, w, 0, j->ranges->results);
+        fold_chunk(j, w, 0, j->ranges->results);
     } else {
         /* A thread reads up to `longest` elements before its first result, so it gets one chunk. */
         const int64_t each = (j->ranges->results + threads - 1) / threads;
-        j->share = v.longest > SHARE ? tl_max(each, SHARE) : SHARE;
+        j->chunk = v.longest > CHUNK ? tl_max(each, CHUNK) : CHUNK;
         tl_parallel(v.all >= SECOND_THREAD ? threads : 1,
-                    (j->ranges->results + j->share - 1) / j->share, take_shares, j);
+                    (j->ranges->results + j->chunk - 1) / j->chunk, take_chunks, j);
     }
 
     free(order);
     free(j->counts);
 }
 
+/* Computes all ranges, of a copy if the sequence is not dense. */
 static void run(job j, int threads, worker *w)
 {
     const int64_t bytes = j.plan->op->elem_bytes, n = j.ranges->n;

@@ -89,7 +89,7 @@ static inline uint16_t tl_key_of(const tl_plan *plan, const tl_state *s)
     return m ^ plan->keys.flip;
 }
 
-static inline void tl_of_key(const tl_plan *plan, uint16_t key, tl_state *s)
+static inline void tl_key_to_state(const tl_plan *plan, uint16_t key, tl_state *s)
 {
     key ^= plan->keys.flip;
     if (plan->op->state_bytes == 2)

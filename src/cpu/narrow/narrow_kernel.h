@@ -4,7 +4,7 @@ typedef T N(keys) __attribute__((vector_size(TL_VECTOR_BYTES)));
 #define V     N(keys)
 #define LANES ((int64_t)(TL_VECTOR_BYTES / sizeof(T)))
 
-/* ---- elements and keys ---- */
+/* ---- elements and keys: load and put convert, get and set copy keys ---- */
 
 TL_INLINE V N(key)(V x, tl_keying k)
 {
@@ -77,8 +77,7 @@ TL_INLINE int64_t N(head)(const T *to, int stream)
 #include "narrow_flat.h"
 #include "narrow_rows.h"
 
-/* ---- columns, one per lane: `load` makes keys of elements, `put` elements of keys (narrow.h). The
- * largest key wins. Key 0 never wins, so a fold begins with it ---- */
+/* ---- columns, one per lane; a fold begins with key 0, which never wins (narrow.h) ---- */
 
 /* One vector of columns. */
 #define COLUMN(load_it, put_it) \
@@ -119,8 +118,8 @@ TL_INLINE void N(fold_columns)(const tl_narrow_strip s, int64_t rows, T *acc, in
 }
 #undef COLUMN
 
-/* Folds adjacent rows that are so short that a vector holds several: as one row, whose parts are
- * folded at the end. Returns how many rows were processed. */
+/* Folds adjacent rows, several to a vector, as one row; its parts are folded at the end. Returns
+ * how many rows were processed. */
 static int64_t N(fold_narrow)(const T *x, int64_t rows, int64_t width, T *acc, tl_keying k)
 {
     const int64_t per = LANES / width, step = per * width;
@@ -198,16 +197,16 @@ static void N(column_windows)(const tl_narrow_strip *s, int64_t w, void *buffer,
     for (int64_t now; m > 0; m -= now, x += now * step, out += now * out_step) {
         now = m < block ? m : block;
         memset(prefix, 0, (size_t)pitch * sizeof(T));
-        for (int64_t r = block - 1; r >= 0; r--) N(larger_row)
-        (suffix + r * pitch, r == block - 1 ? prefix : suffix + (r + 1) * pitch, x + r * step, 0,
-         width, k);
+        for (int64_t r = block - 1; r >= 0; r--) {
+            T *const to = suffix + r * pitch;
+            N(larger_row)(to, r == block - 1 ? prefix : to + pitch, x + r * step, 0, width, k);
+        }
 
         for (int64_t r = 0; r < now; r++) {
-            const T *const last = suffix + r * pitch;
+            const T *const last = suffix + r * pitch, *const row = x + (block + r) * step;
             T *const y = out + r * out_step;
             int64_t c = 0;
-            N(larger_row)
-            (prefix, prefix, x + (block + r) * step, 16 * step * (int64_t)sizeof(T), width, k);
+            N(larger_row)(prefix, prefix, row, 16 * step * (int64_t)sizeof(T), width, k);
             for (; c + LANES <= width; c += LANES)
                 N(put)(y + c, MOST(N(get)(last + c), N(get)(prefix + c)), 0, k);
             if (c < width)

@@ -24,7 +24,7 @@
 
 enum { ARCH_BYTES = 16 };
 
-static const char *wish_of(tl_code how) { return how == TL_CODE_QUICK ? tl_nvrtc_quick : NULL; }
+static const char *wish_of(tl_code kind) { return kind == TL_CODE_QUICK ? tl_nvrtc_quick : NULL; }
 
 static void name_arch(char *to, const tl_cuda_text *t)
 {
@@ -32,10 +32,10 @@ static void name_arch(char *to, const tl_cuda_text *t)
 }
 
 /* The cache key: architecture, options and text. The caller frees it; NULL: out of memory. */
-static char *key_of(const tl_cuda_text *t, tl_code how, size_t *length)
+static char *key_of(const tl_cuda_text *t, tl_code kind, size_t *length)
 {
     char arch[ARCH_BYTES], tag[160];
-    const char *wish = wish_of(how);
+    const char *wish = wish_of(kind);
 
     name_arch(arch, t);
     const size_t tag_length =
@@ -49,31 +49,31 @@ static char *key_of(const tl_cuda_text *t, tl_code how, size_t *length)
     return key;
 }
 
-void *tl_cuda_code_load(const tl_cuda_text *t, tl_code how, size_t *bytes)
+void *tl_cuda_code_load(const tl_cuda_text *t, tl_code kind, size_t *bytes)
 {
     size_t length;
-    char *key = key_of(t, how, &length);
+    char *key = key_of(t, kind, &length);
     void *code = key ? tl_cache_load(key, length, bytes) : NULL;
     free(key);
     return code;
 }
 
-tally_status tl_cuda_code_make(tally *ctx, const tl_cuda_text *t, tl_code how,
+tally_status tl_cuda_code_make(tally *ctx, const tl_cuda_text *t, tl_code kind,
                                const atomic_int *stop, void **code, size_t *bytes)
 {
     char arch[ARCH_BYTES];
     name_arch(arch, t);
-    const tl_nvrtc_job job = {.text = t->text, .arch = arch, .wish = wish_of(how), .stop = stop};
+    const tl_nvrtc_job job = {.text = t->text, .arch = arch, .wish = wish_of(kind), .stop = stop};
     return tl_nvrtc_compile(ctx, &job, code, bytes);
 }
 
-void tl_cuda_code_store(const tl_cuda_text *t, tl_code how, const void *code, size_t bytes)
+void tl_cuda_code_store(const tl_cuda_text *t, tl_code kind, const void *code, size_t bytes)
 {
     size_t length;
-    char *key = key_of(t, how, &length);
+    char *key = key_of(t, kind, &length);
     if (key) tl_cache_store(key, length, code, bytes);
     free(key);
-    key = how == TL_CODE_BEST ? key_of(t, TL_CODE_QUICK, &length) : NULL;
+    key = kind == TL_CODE_BEST ? key_of(t, TL_CODE_QUICK, &length) : NULL;
     if (key) tl_cache_drop(key, length);
     free(key);
 }

@@ -105,7 +105,7 @@ const tl_gpu_found *tl_cuda_find(int index, int *count);
 /* ---- program.c ---- */
 
 /* Functions for tl_gpu_calls. */
-tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
+tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code kind,
                            tl_program **program);
 void tl_cuda_unload(tl_gpu *gpu, tl_program *program);
 int tl_cuda_refresh(tl_gpu *gpu, tl_program *program);
@@ -124,16 +124,16 @@ typedef struct tl_cuda_text {
     int capability; /* compute capability of the device */
 } tl_cuda_text;
 
-/* how (here and below): TL_CODE_QUICK or TL_CODE_BEST. Returns the code on disk, which the caller
+/* kind (here and below): TL_CODE_QUICK or TL_CODE_BEST. Returns the code on disk, which the caller
  * frees, or NULL. */
-void *tl_cuda_code_load(const tl_cuda_text *t, tl_code how, size_t *bytes);
+void *tl_cuda_code_load(const tl_cuda_text *t, tl_code kind, size_t *bytes);
 
 /* Compiles with NVRTC; stop: as in tl_nvrtc_job. The caller frees *code. */
-tally_status tl_cuda_code_make(tally *ctx, const tl_cuda_text *t, tl_code how,
+tally_status tl_cuda_code_make(tally *ctx, const tl_cuda_text *t, tl_code kind,
                                const atomic_int *stop, void **code, size_t *bytes);
 
 /* Stores code on disk; the best code replaces quick code. */
-void tl_cuda_code_store(const tl_cuda_text *t, tl_code how, const void *code, size_t bytes);
+void tl_cuda_code_store(const tl_cuda_text *t, tl_code kind, const void *code, size_t bytes);
 
 /* Compiles better code in a background thread while calls use quick code. The thread only compiles
  * and touches no CUDA context. The caller loads the program at a later call. */

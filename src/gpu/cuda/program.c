@@ -43,31 +43,31 @@ void tl_cuda_unload(tl_gpu *gpu, tl_program *program)
 
 /* Loads code from disk. Code that the driver refuses (the driver or device is older) counts as
  * missing. */
-static int load_stored(const tl_cuda_text *t, tl_code how, CUmodule *module)
+static int load_stored(const tl_cuda_text *t, tl_code kind, CUmodule *module)
 {
     size_t bytes;
-    void *code = tl_cuda_code_load(t, how, &bytes);
+    void *code = tl_cuda_code_load(t, kind, &bytes);
     const int good = code && !tl_cu.cuModuleLoadData(module, code);
     free(code);
     return good;
 }
 
 /* Loads code from disk, or compiles it with NVRTC. */
-static tally_status load(tally *ctx, const tl_cuda_text *t, tl_code how, CUmodule *module)
+static tally_status load(tally *ctx, const tl_cuda_text *t, tl_code kind, CUmodule *module)
 {
     void *code;
     size_t bytes;
 
-    if (load_stored(t, how, module)) return TALLY_OK;
-    tally_status status = tl_cuda_code_make(ctx, t, how, NULL, &code, &bytes);
+    if (load_stored(t, kind, module)) return TALLY_OK;
+    tally_status status = tl_cuda_code_make(ctx, t, kind, NULL, &code, &bytes);
     CUresult error = status ? 0 : tl_cu.cuModuleLoadData(module, code);
     if (!status) status = tl_cuda_status(ctx, error, "cuModuleLoadData");
-    if (!status) tl_cuda_code_store(t, how, code, bytes);
+    if (!status) tl_cuda_code_store(t, kind, code, bytes);
     free(code);
     return status;
 }
 
-tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
+tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code kind,
                            tl_program **program)
 {
     const tl_cuda_text t = {text, length, ((const cuda *)gpu)->capability};
@@ -79,14 +79,14 @@ tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t len
     if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
 
     p->launches = -1;
-    if (how == TL_CODE_EMBEDDED) {
+    if (kind == TL_CODE_EMBEDDED) {
         const void *code = tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes);
         loaded = code && !tl_cu.cuModuleLoadData(&p->module, code);
-    } else if (how == TL_CODE_AUTO && load_stored(&t, TL_CODE_BEST, &p->module)) {
+    } else if (kind == TL_CODE_AUTO && load_stored(&t, TL_CODE_BEST, &p->module)) {
         loaded = 1;
     } else {
-        if (how == TL_CODE_AUTO) p->launches = 0;
-        status = load(ctx, &t, how == TL_CODE_AUTO ? TL_CODE_QUICK : how, &p->module);
+        if (kind == TL_CODE_AUTO) p->launches = 0;
+        status = load(ctx, &t, kind == TL_CODE_AUTO ? TL_CODE_QUICK : kind, &p->module);
         loaded = !status;
     }
 

@@ -149,7 +149,8 @@ fn real root(real x) { return sqrt_f32(x); }
 fn real root(real x) { return sqrt_f64(x); }
 #endif
 
-/* Assumptions that the compiler may use. */
+/* SURELY: an assumption that the compiler may use. HERE: what uses x is
+ * computed after it. */
 #ifndef SURELY
 #define SURELY(c) (void)0
 #define HERE(x)   (void)0

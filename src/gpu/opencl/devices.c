@@ -138,10 +138,10 @@ void tl_cl_unload(tl_gpu *gpu, tl_program *program)
     free(program);
 }
 
-tally_status tl_cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
+tally_status tl_cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code kind,
                          tl_program **program)
 {
-    (void)how; /* the driver compiles and caches */
+    (void)kind; /* the driver compiles and caches */
     opencl *g = (opencl *)gpu;
     cl_int error;
     tl_program *p = calloc(1, sizeof *p);

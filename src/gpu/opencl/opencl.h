@@ -153,7 +153,7 @@ const tl_gpu_found *tl_opencl_find(int index, int *count);
 uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
 
 /* tl_gpu_calls.build, unload and launch. */
-tally_status tl_cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
+tally_status tl_cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code kind,
                          tl_program **program);
 void tl_cl_unload(tl_gpu *gpu, tl_program *program);
 tally_status tl_cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,

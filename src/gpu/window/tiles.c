@@ -286,8 +286,7 @@ typedef struct {
     const tl_memory *nodes;
 } walk;
 
-static tally_status launch_walk(const tl_window_call *c, const walk *how, tl_window_fold p,
-                                int edges)
+static tally_status launch_walk(const tl_window_call *c, const walk *w, tl_window_fold p, int edges)
 {
     enum { FEW = 4 }; /* min parts of a walker, unless it has one */
     /* clang-format off */
@@ -299,12 +298,12 @@ static tally_status launch_walk(const tl_window_call *c, const walk *how, tl_win
         [WALK_LAST] = TOPS("window_last"), [WALK_NODES] = TOPS("window_nodes")};
 #undef TOPS
     /* clang-format on */
-    const int top = how->top, lanes = WALK_LANES_OF(how->kind, top, c->state),
-              nodes = how->kind == WALK_NODES;
-    const int64_t columns = (int64_t)1 << how->log, rows = nodes ? columns : c->b->rows,
+    const int top = w->top, lanes = WALK_LANES_OF(w->kind, top, c->state),
+              nodes = w->kind == WALK_NODES;
+    const int64_t columns = (int64_t)1 << w->log, rows = nodes ? columns : c->b->rows,
                   items = p.count + (p.width - 1) * columns; /* nodes */
     if (nodes) p.count = (p.count - 1) / columns + 1;
-    const int64_t all = walkers(c, how->kind, top),
+    const int64_t all = walkers(c, w->kind, top),
                   least = WALK_LEAST * (p.width >> top ? p.width : 1 << top),
                   most = p.count / least + 1,
                   wanted = FEW * rows <= all ? all / rows : FEW * all / rows + 1;
@@ -315,16 +314,16 @@ static tally_status launch_walk(const tl_window_call *c, const walk *how, tl_win
     tl_launch l;
 
     assert(p.count > 0 && each < INT32_MAX / 2);
-    TL_TRY(tl_gpu_program(c->d, c->b->plan->op, shapes[how->kind][top], &l));
+    TL_TRY(tl_gpu_program(c->d, c->b->plan->op, shapes[w->kind][top], &l));
 
     tl_arguments_tiles tiles = tl_tiles_arguments(c, c->b, &s, &p, jobs, edges);
     if (nodes) {
-        tiles.batch.in_data = tl_handle_of(how->nodes), tiles.batch.in_byte = 0;
+        tiles.batch.in_data = tl_handle_of(w->nodes), tiles.batch.in_byte = 0;
         tiles.batch.in_row_stride = 1, tiles.batch.in_stride = columns;
         tiles.batch.in_seqs = columns, tiles.batch.in_n = items;
     }
     return TL_GO(&l, window_tile, blocks, .tiles = tiles,
-                 .local_bytes = walk_local_bytes(c, how->kind, top));
+                 .local_bytes = walk_local_bytes(c, w->kind, top));
 }
 
 tally_status tl_walk(const tl_window_call *c, int64_t at, int64_t count, int edges)

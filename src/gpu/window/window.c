@@ -155,16 +155,16 @@ static tiling tiling_of(const tl_window_call *c)
     return walk_speed(c) > tiles.speed ? (tiling){.kind = DOWN} : tiles;
 }
 
-static tally_status launch_tiles(const tl_window_call *c, const tiling *how, int edges)
+static tally_status launch_tiles(const tl_window_call *c, const tiling *tiles, int edges)
 {
-    const int64_t pitch = how->pitch;
-    if (how->kind == DOWN) return tl_walk(c, -tl_window_before(c), tl_windows_of_each(c), edges);
+    const int64_t pitch = tiles->pitch;
+    if (tiles->kind == DOWN) return tl_walk(c, -tl_window_before(c), tl_windows_of_each(c), edges);
 
     const tl_window_fold all = {FOLD_RESULTS, -tl_window_before(c),  0,
                                 c->w,         tl_windows_of_each(c), NULL};
     const tl_rows rows = {.across = ((c->b->rows - 1) / pitch + 1) * pitch,
-                          .pitch = how->kind == ITEMS ? pitch : 0};
-    if (how->kind != TABLE) return tl_launch_rows(c, &rows, &all, edges);
+                          .pitch = tiles->kind == ITEMS ? pitch : 0};
+    if (tiles->kind != TABLE) return tl_launch_rows(c, &rows, &all, edges);
 
     table t;
     table_of(c, pitch, &t);
@@ -188,15 +188,15 @@ static tally_status columns(const tl_window_call *c, int *done)
         places_of(c, shrink ? all : c->w) <= c->d->gpu->local_bytes / (LANES * c->state);
     const int edges = apart ? EDGES_APART : EDGES_TOO;
     const int whole = !shrink || (apart && lanes), is_long = whole && tl_long_columns_take(c);
-    const tiling how = whole && !is_long ? tiling_of(c) : (tiling){0};
+    const tiling tiles = whole && !is_long ? tiling_of(c) : (tiling){0};
 
     *done =
-        b->n >= (g->valid ? c->w : 1) && (how.kind || (tl_batch_across(b) && (lanes || is_long)));
+        b->n >= (g->valid ? c->w : 1) && (tiles.kind || (tl_batch_across(b) && (lanes || is_long)));
     if (!*done) return TALLY_OK;
 
-    TL_TRY(is_long    ? tl_long_columns(c, edges)
-           : how.kind ? launch_tiles(c, &how, edges)
-                      : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges)));
+    TL_TRY(is_long      ? tl_long_columns(c, edges)
+           : tiles.kind ? launch_tiles(c, &tiles, edges)
+                        : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges)));
 
     /* windows at both ends, which fold other levels */
     if (apart && ends) TL_TRY(launch_lanes(c, (parts){b->n, ends, b->n - ends, all, EDGES_TOO}));

@@ -162,8 +162,9 @@ typedef struct tl_packing {
 /* Reads the attributes of a variable; locked. want: options.dtype. */
 tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p);
 
-/* Where in a buffer of n converted values the stored ones are read to, so that tl_unpack can
- * convert in place. It returns 0 if value *bad is missing and the dtype has no value for that. */
+/* tl_unpack_place: where the stored values are read to in a buffer of n converted ones, so that
+ * tl_unpack can convert in place. tl_unpack returns 0 if value *bad is missing and the dtype has no
+ * value for that. */
 char *tl_unpack_place(const tl_packing *p, char *out, int64_t n);
 int tl_unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int64_t *bad);
 

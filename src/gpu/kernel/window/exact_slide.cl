@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Windows of class X whose operator has an inverse, longer than a tile (CUDA). A window is the one
- * before it with the item at its end added and the item before its begin taken away, which is still
- * in the cache. A block goes along a part of the results. In a step each thread has SLIDE_ROWS
- * items; their differences are scanned: in the warps, across the warps, and from step to step.
- * Before the first result of a part, the items of its window are added. */
+ * Windows of class X whose operator has an inverse, longer than a tile (CUDA). A window is the
+ * previous one plus the item at its end, minus the item before its begin, which is still in the
+ * cache. A block computes a part of the results. In a step each thread has SLIDE_ROWS items; their
+ * differences are scanned: in the warps, across the warps, and from step to step. Before the first
+ * result of a part, the items of its window are added. */
 #if OP_EXACT && OP_INVERSE
 enum {
     SLIDE_ROWS = 4,
@@ -31,42 +31,42 @@ fn void slide_load(slide_items *e, const exact_launch *l, slide_part s, i64 item
         const i64 i = item + u * WINDOW_THREADS;
         if (slide_adds(s, i)) e->plus[u] = x[i];
         if (!slide_adds(s, i - l->width)) continue;
-        /* the first to leave the cache; of small items, other warps need the same line */
+        /* it may leave the cache first; of small items, other warps need the same line */
         e->minus[u] = TL_SIZE < 8 ? x[i - l->width] : LOAD_LAST(x + (i - l->width));
     }
 }
 
-/* Computes results j0 to j1 - 1. totals: of the warps' rows, in even and odd steps. */
+/* Computes results j0 to j1 - 1. totals: of each row of a warp, in even and in odd steps. */
 fn void slide_along(const exact_launch *l, LOCAL state *totals, i64 j0, i64 j1)
 {
-    const int me = thread_index(), warp = me / LANES, lane = lane_index();
+    const int t = thread_index(), warp = t / LANES, lane = lane_index();
     const i64 first = l->first + j0, after = l->first + j1 + l->d;
     const slide_part s = {first > 0 ? first : 0, after < l->b.n ? after : l->b.n};
     /* none: an element taken away from itself */
     const state x0 = lift(NO_ELEMENT, 0, l->b.p), none = uncombine(x0, x0);
     state before = none;
-    slide_items e, soon;
+    slide_items e, next;
     /* a step begins with the last item of result j0 */
-    i64 item = first + l->d - (l->d + SLIDE_STEP - 1) / SLIDE_STEP * SLIDE_STEP + me;
+    i64 item = first + l->d - (l->d + SLIDE_STEP - 1) / SLIDE_STEP * SLIDE_STEP + t;
 
-    UNROLL for (int u = 0; u < SLIDE_ROWS; u++) soon.plus[u] = soon.minus[u] = NO_ELEMENT;
-    slide_load(&soon, l, s, item);
-    for (int step = 0; item - me < after; item += SLIDE_STEP, step ^= 1) {
-        LOCAL state *const box = totals + step * LANES;
+    UNROLL for (int u = 0; u < SLIDE_ROWS; u++) next.plus[u] = next.minus[u] = NO_ELEMENT;
+    slide_load(&next, l, s, item);
+    for (int step = 0; item - t < after; item += SLIDE_STEP, step ^= 1) {
+        LOCAL state *const sums = totals + step * LANES;
         state v[SLIDE_ROWS];
-        e = soon;
-        slide_load(&soon, l, s, item + SLIDE_STEP);
+        e = next;
+        slide_load(&next, l, s, item + SLIDE_STEP);
         UNROLL for (int u = 0; u < SLIDE_ROWS; u++)
         {
             const i64 i = item + u * WINDOW_THREADS, old = i - l->width;
             v[u] = choose(slide_adds(s, i), lift(e.plus[u], i, l->b.p), none);
             v[u] = uncombine(v[u], choose(slide_adds(s, old), lift(e.minus[u], old, l->b.p), none));
             v[u] = fold_to_lane(v[u], 0);
-            if (lane == LANES - 1) box[u * SLIDE_WARPS + warp] = v[u];
+            if (lane == LANES - 1) sums[u * SLIDE_WARPS + warp] = v[u];
         }
         BARRIER();
 
-        const state all = JOIN(before, fold_to_lane(box[lane], 0));
+        const state all = JOIN(before, fold_to_lane(sums[lane], 0));
         UNROLL for (int u = 0; u < SLIDE_ROWS; u++)
         {
             const int k = u * SLIDE_WARPS + warp;
