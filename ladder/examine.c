@@ -145,7 +145,7 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
 {
     const double start = seconds();
     int64_t sizes[24];
-    int done = 0;
+    int done = 0, used = 0;
     kind first;
     memset(e, 0, sizeof *e);
     int code = first_kind(o, s, &first, error);
@@ -160,8 +160,12 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
                .banks = o->banks,
                .width = o->width};
     for (int i = 0; i < count && !code; i++) {
+        const int before = e->trials;
         t.n = sizes[i];
         code = add(s, &t, e, start, &done, error);
+        if (e->trials > before && used < (int)sizeof e->sizes)
+            used += snprintf(e->sizes + used, sizeof e->sizes - (size_t)used, "%s%lld",
+                             used ? ", " : "", (long long)t.n);
     }
     static const int64_t few[] = {1, 257, 4096, 4999};
     for (int k = 0; k < KINDS && !code; k++)
@@ -180,10 +184,6 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
     t = (trial){4999, first, operation, o->warp, o->banks, 1};
     for (int i = 0; i < 3 && is_window && !code; i++, t.width = i == 1 ? s->rung.threads + 3 : 2)
         code = add(s, &t, e, start, &done, error);
-    int used = 0;
-    for (int i = 0; i < count && used < (int)sizeof e->sizes; i++)
-        used += snprintf(e->sizes + used, sizeof e->sizes - (size_t)used, "%s%lld", i ? ", " : "",
-                         (long long)sizes[i]);
     used = 0;
     for (int k = 0; k < KINDS; k++)
         if (s->fixed || o->dtype ? (kind)k == first : takes_kind(s->rung.shape, (kind)k))

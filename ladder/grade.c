@@ -33,7 +33,12 @@ static int check_right(const assignment *a, const student *s, examination *e, re
                                    .width = a->widths[v]};
                         kind_parse(a->types[k], &t.kind);
                         if (s->fixed && t.kind != s->kind) {
-                            complain_about(e, &t, "the kernel is written for another type");
+                            char text[120];
+                            snprintf(text, sizeof text,
+                                     "the kernel is written for %s: elem, or the T of a template, "
+                                     "stands for every type",
+                                     kind_name(s->kind));
+                            complain_about(e, &t, text);
                             continue;
                         }
                         code = examine_one(s, &t, e, error);
