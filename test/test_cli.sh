@@ -300,6 +300,8 @@ bad 2 'tally reduce summ a.txt' "tally: there is no operator 'summ'; did you mea
 bad 2 'tally scan frobnicate a.txt' "tally: there is no operator 'frobnicate'; choices: $ops"
 bad 2 'tally window maen -w 2 a.txt' "tally: there is no operator 'maen'; did you mean 'mean'? choices: $ops"
 bad 2 'tally reduce avg a.txt' "tally: there is no operator 'avg'; did you mean 'mean'? choices: $ops"
+bad 2 'tally reduce SUM a.txt' "tally: there is no operator 'SUM'; did you mean 'sum'? choices: $ops"
+bad 2 'tally reduce median a.txt' "tally: there is no operator 'median'; did you mean 'mean' (there are no quantiles)? choices: $ops"
 bad 2 'tally reduce Stddev a.txt' "tally: there is no operator 'Stddev'; did you mean 'std'? choices: $ops"
 types='choices: i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64'
 bad 2 'tally reduce sum --dtype float a.txt' "tally: there is no dtype 'float'; did you mean 'f32' (float in C) or 'f64' (float in Python)? $types"
