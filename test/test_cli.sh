@@ -225,6 +225,11 @@ if command -v script >/dev/null; then
     # wide characters take two columns, and combining ones none
     printf '\345\237\216,v\n\346\235\261\344\272\254,1\ne\314\201,2\n' >wide.csv
     ok "script -qec 'tally reduce sum,max --by 1 wide.csv' /dev/null | tr -d '\r'" $'城    sum  max\n東京    1    1\ne\xcc\x81       2    2'
+    # help fits the terminal, and has the same words
+    for v in '' reduce window fragment ladder; do
+        ok "script -qec 'stty cols 80; tally help $v' /dev/null | tr -d '\r' >fits; awk 'length > 80' fits" ''
+        ok "words() { tr -s ' \\n' '\\n' | grep -v '^#\$' | sort; }; words <fits | cmp - <(tally help $v | words)" ''
+    done
     has "seq 3 | script -qec 'tally reduce sum' /dev/null" '^tally: reading from the terminal; end with Ctrl-D'
     ok "seq 3 | script -qec 'tally reduce sum --quiet' /dev/null | grep -c terminal || true" 0
     # the line of progress appears after a second, and goes away
