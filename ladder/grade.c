@@ -152,18 +152,22 @@ static void say_text(FILE *out, const assignment *a, const student *s, const exa
 {
     fprintf(out, "%s%s%s in the place of %s\n\n", a->title, a->title[0] ? ": " : "", s->name,
             a->like);
-    for (int i = 0; i < count; i++)
-        fprintf(out, "%-8s %-10s %5g of %-5g %s\n",
+    for (int i = 0; i < count; i++) {
+        fprintf(out, "%-8s %-10s %5g of %-5g ",
                 list[i].skipped  ? "skipped"
                 : list[i].passed ? "passed"
                                  : "FAILED",
-                list[i].name, list[i].points, list[i].of, list[i].says);
+                list[i].name, list[i].points, list[i].of);
+        wrapped(out, list[i].says, 35, 80);
+    }
     for (int i = 1; i < e->count; i++) { /* the first is said above */
-        char at[100];
+        char at[100], where[20] = "", line[500];
         trial_text(s, &e->complaints[i].at, at, sizeof at);
-        fprintf(out, "  also: ");
-        if (e->complaints[i].line) fprintf(out, "line %d, ", e->complaints[i].line);
-        fprintf(out, "%s: %s\n", at, e->complaints[i].text);
+        if (e->complaints[i].line)
+            snprintf(where, sizeof where, "line %d, ", e->complaints[i].line);
+        snprintf(line, sizeof line, "%s%s: %s", where, at, e->complaints[i].text);
+        fputs("  also: ", out);
+        wrapped(out, line, 8, 80);
     }
     fprintf(out, "\n%g of %g points\n", points, of);
 }
