@@ -9,6 +9,7 @@
 #include <time.h>
 
 static const double SECONDS_MOST = 8; /* of this process: another's load must not leave runs out */
+static const double OPERATIONS_MOST = 0x1p26; /* of a wrong kernel: some seconds */
 static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 static const char *operation_name(int operation)
@@ -56,10 +57,20 @@ static void complain_of_values(examination *e, const trial *t, const row *x)
     complain(e, t, DEFECT_NONE, line, text, (size_t)x->values_end - (size_t)length);
 }
 
+int64_t affordable(const examination *e, int64_t n)
+{
+    const double work = e->most ? e->work * (double)n * (double)n / (double)e->most : 0;
+    return e->wrong && n > e->most && work > OPERATIONS_MOST ? e->most : n;
+}
+
 int examine_one(const student *s, const trial *t, examination *e, ladder_error *error)
 {
     report r = {.operation = t->operation, .warp = t->warp, .banks = t->banks};
     shape_report at = {.shape = s->rung.shape, .kind = t->kind, .n = t->n, .width = t->width};
+    if (affordable(e, t->n) < t->n) {
+        e->left_out++;
+        return 0;
+    }
     row *x = calloc(1, sizeof *x);
     place *p = NULL;
     int code = x ? place_open(&p, "model", error) : fail_with(error, 1, "out of memory");
@@ -77,7 +88,10 @@ int examine_one(const student *s, const trial *t, examination *e, ladder_error *
         e->wrong += x->verdict == WRONG;
         e->checked += x->checked;
         e->off += x->off;
-        if (t->n) e->work = (double)x->counts.operations / (double)t->n;
+        if (t->n >= e->most && t->n) {
+            e->work = (double)x->counts.operations / (double)t->n;
+            e->most = t->n;
+        }
         complain_of_values(e, t, x);
         for (int k = 1; k < DEFECTS; k++) {
             const model_finding *f = &x->counts.found[k];

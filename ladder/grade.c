@@ -116,10 +116,21 @@ static void check_limit(const limit *l, const row *x, const row *like, result *o
                  l->least ? "least" : "most", l->bound);
 }
 
+typedef struct grading {
+    assignment a;
+    student s;
+    examination e;
+    result list[CHECKS_MOST + 1];
+    int checks, failed;
+    double points, of;
+} grading;
+
 /* The counts, and on a device the times, of the rung and of the kernel. */
-static int count(const ladder_options *o, const assignment *a, const student *s, int wrong,
-                 row *like, row *mine, ladder_error *error)
+static int count(const ladder_options *o, const grading *g, int wrong, row *like, row *mine,
+                 ladder_error *error)
 {
+    const assignment *const a = &g->a;
+    const student *const s = &g->s;
     ladder_options with = *o;
     static const char *const operations[] = {"sum", "min", "max"};
     report r = {0};
@@ -134,7 +145,7 @@ static int count(const ladder_options *o, const assignment *a, const student *s,
     if (!on_clock || wrong || !o->device) with.device = "model";
     const int on_model = !strcmp(with.device, "model");
     if (o->n < 0 && on_model)
-        with.n = wrong && a->counted > SMALL_N ? SMALL_N : a->counted; /* wrong strides take long */
+        with.n = affordable(&g->e, wrong && a->counted > SMALL_N ? SMALL_N : a->counted);
     int code = start_report(&with, &r, &p, error);
     if (!code) code = start_shape(&r, s->rung.shape, &both, error);
     const int timed = !code && o->runs && !place_is_model(p);
@@ -209,15 +220,6 @@ static void say_json(FILE *out, const assignment *a, const student *s, const exa
 
 /* ---- a grade ---- */
 
-typedef struct grading {
-    assignment a;
-    student s;
-    examination e;
-    result list[CHECKS_MOST + 1];
-    int checks, failed;
-    double points, of;
-} grading;
-
 static int check_limits(const ladder_options *o, grading *g, ladder_error *error)
 {
     const assignment *const a = &g->a;
@@ -225,8 +227,7 @@ static int check_limits(const ladder_options *o, grading *g, ladder_error *error
     const int endless = g->e.count && g->e.complaints[g->e.count - 1].defect == DEFECT_ENDLESS;
     row *const rows = calloc(2, sizeof *rows);
     int code = rows ? 0 : fail_with(error, 1, "out of memory");
-    if (!code && a->limit_count && !endless)
-        code = count(o, a, &g->s, !right, &rows[0], &rows[1], error);
+    if (!code && a->limit_count && !endless) code = count(o, g, !right, &rows[0], &rows[1], error);
     for (int i = 0; i < a->limit_count && !code; i++) {
         result *const x = &g->list[g->checks++];
         if (!endless)

@@ -299,6 +299,8 @@ for folder in "$assignments"/[0-9]*; do
         code 4 "$tally" ladder grade "$folder/assignment.toml" "$wrong"
     done
 done
+echo '__global__ void f(const int *in, int *out, int n) { for (int i = 0; i < n; i++) out[blockIdx.x] += in[i]; }' >all.cu
+code 4 timeout 300 "$tally" ladder grade "$assignments/1-tile-sum/assignment.toml" all.cu # large sizes would take minutes
 code 4 "$tally" ladder grade "$assignments/4-shuffles/assignment.toml" "$assignments/4-shuffles/start.cu"
 has '^ +the kernel is written for f32: elem, or the T$' out
 code 4 "$tally" ladder grade "$assignments/2-no-conflicts/assignment.toml" \
