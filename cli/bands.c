@@ -67,8 +67,14 @@ static int read_keys(keys *k, const options *o, const input *in, const layout *l
         size_t length;
         *c = (coordinate){.of = in, .name = at, .as_stored = 1, .part = calendar_part(at, &length)};
         if (c->part >= 0) at[length] = 0; /* the name of the variable of times */
-        code = *at ? coordinate_read(c, o, l)
-                   : usage("--by has an empty name among '%s'", o->value[OPT_by]);
+        const char *const dot = strrchr(at, '.'), *const axis = in->info.dimensions[l->axis];
+        if (dot && axis && !strncmp(at, axis, (size_t)(dot - at)) && !axis[dot - at])
+            code = usage("--by: '%s' is no part of a date: .year, .season, .month, .day, .hour or "
+                         ".dayofyear",
+                         at);
+        else
+            code = *at ? coordinate_read(c, o, l)
+                       : usage("--by has an empty name among '%s'", o->value[OPT_by]);
         at = comma ? comma + 1 : NULL;
     }
     return code;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { READ_BYTES = 8 << 20 };
 static const int64_t START_MOST = ((int64_t)1 << 61) - 1;
@@ -150,7 +151,7 @@ static int run_make(tally *ctx, const options *o)
     operators ops = {0};
     tally_fragment *f = NULL;
     tally_exact sum;
-    if (o->nargs < 2 || o->nargs > 3)
+    if (o->nargs < 2 || o->nargs > 3 || strchr(o->args[1], ','))
         return usage("`tally fragment make OP FILE -o F` takes one operator and one file");
     int code = output_asked(o);
     if (!code) code = operator_check(o->args[1], strcspn(o->args[1], ":"));
@@ -231,6 +232,12 @@ static int run_result(tally *ctx, const options *o)
     int code = one_file(o, 1);
     if (!code) code = fragment_load(ctx, o->args[1], &f, &sum);
     if (!code && !f) return state_result(ctx, o, &sum);
+    if (!code && o->nargs == 3 && access(o->args[2], F_OK) != 0) {
+        tally_fragment_about(f, &about);
+        code = usage("'%s': only the state of sum:exact has results of several operators, and %s "
+                     "is a fragment of %s",
+                     o->args[2], o->args[1], about.op);
+    }
     if (!code) code = one_file(o, 0);
     if (code) {
         tally_fragment_free(f);

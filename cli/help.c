@@ -4,6 +4,7 @@
 #include "cli.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* Prints text as roff: escapes characters that it would change, and a leading dot or quote. */
 static void put(FILE *f, const char *text)
@@ -169,41 +170,84 @@ static void help_man(FILE *f)
 static const char exit_codes[] =
     "Exit: 0 ok, 1 bad data, 2 usage, 3 device unavailable, 4 verification failed, 141 "
     "(silent) the reader of standard output\n"
-    "went away.\n";
+    "went away.";
+
+/* The columns of a terminal; 0: f is none, and lines are as they are in the table. */
+static int columns_of(FILE *f)
+{
+    const int columns = isatty(fileno(f)) ? terminal_columns(fileno(f)) : 0;
+    return !columns ? 0 : columns < 40 ? 40 : columns > 120 ? 120 : columns;
+}
+
+/* Prints text and a line end; on a terminal in lines that fit it, the later ones indented. */
+static void put_wrapped(FILE *f, const char *text, int indent)
+{
+    const int columns = columns_of(f);
+    int at = indent;
+    for (int first = 1; columns && *text; first = 0) {
+        const int n = (int)strcspn(text, " \n");
+        if (!first && at + 1 + n > columns)
+            at = indent, fprintf(f, "\n%*s", indent, "");
+        else if (!first)
+            at++, fputc(' ', f);
+        fprintf(f, "%.*s", n, text);
+        at += n;
+        text += n + (text[n] != 0);
+    }
+    fprintf(f, "%s\n", text);
+}
 
 static void put_examples(FILE *f, const verb_row *v)
 {
-    int width = 0;
-    for (int i = 0; i < 3; i++)
+    const int columns = columns_of(f);
+    int width = 0, note = 0;
+    for (int i = 0; i < 3; i++) {
         if ((int)strlen(v->example[i][0]) > width) width = (int)strlen(v->example[i][0]);
+        if ((int)strlen(v->example[i][1]) > note) note = (int)strlen(v->example[i][1]);
+    }
     for (int i = 0; i < 3; i++)
-        fprintf(f, "  %-*s   # %s\n", width, v->example[i][0], v->example[i][1]);
+        if (columns && 2 + width + 5 + note > columns) {
+            fputs("  # ", f);
+            put_wrapped(f, v->example[i][1], 4);
+            fprintf(f, "  %s\n", v->example[i][0]);
+        } else {
+            fprintf(f, "  %-*s   # %s\n", width, v->example[i][0], v->example[i][1]);
+        }
 }
 
 void help_all(FILE *f)
 {
-    fputs("tally: reductions, scans and sliding windows with the same bits on any number of "
-          "threads, at any vector width.\n\n"
-          "usage: tally VERB [OPTION...] [OPERAND...]\n\n",
-          f);
+    put_wrapped(f,
+                "tally: reductions, scans and sliding windows with the same bits on any number of "
+                "threads, at any vector width.",
+                0);
+    fputs("\nusage: tally VERB [OPTION...] [OPERAND...]\n\n", f);
     for (int v = 0; v < VERB_COUNT; v++)
         fprintf(f, "  %-8s %s\n", verb_table[v].name, verb_table[v].summary);
     fputs("\nexamples:\n", f);
     for (int v = VERB_reduce; v <= VERB_window; v++)
         fprintf(f, "  %-48s # %s\n", verb_table[v].example[0][0], verb_table[v].example[0][1]);
-    fputs("\n`tally help VERB` explains a verb with examples. A FILE is .npy, raw, text, CSV, "
-          "NetCDF or HDF5; - or none is standard input.\n"
-          "Numbers may be written 2^28, 1e6, 64Ki. PostgreSQL, SQLite and DuckDB have exact_sum(x) "
-          "and others: doc/sql.md.\n",
-          f);
-    fputs(exit_codes, f);
+    fputc('\n', f);
+    put_wrapped(f,
+                "`tally help VERB` explains a verb with examples. A FILE is .npy, raw, text, CSV, "
+                "NetCDF or HDF5; - or none is standard input.\n"
+                "Numbers may be written 2^28, 1e6, 64Ki. PostgreSQL, SQLite and DuckDB have "
+                "exact_sum(x) and others: doc/sql.md.",
+                0);
+    put_wrapped(f, exit_codes, 0);
 }
 
 void help_verb(FILE *f, enum verb verb)
 {
     const verb_row *const v = &verb_table[verb];
-    fprintf(f, "tally %s: %s\n\n%s\n\nusage: tally %s%s%s [OPTION...]\n\nexamples:\n", v->name,
-            v->summary, v->lesson, v->name, v->operands[0] ? " " : "", v->operands);
+    char usage[300];
+    fprintf(f, "tally %s: %s\n\n", v->name, v->summary);
+    put_wrapped(f, v->lesson, 0);
+    snprintf(usage, sizeof usage, "usage: tally %s%s%s [OPTION...]", v->name,
+             v->operands[0] ? " " : "", v->operands);
+    fputc('\n', f);
+    put_wrapped(f, usage, 7);
+    fputs("\nexamples:\n", f);
     put_examples(f, v);
     fputs("\noptions:\n", f);
     for (int i = 0; i < OPT_COUNT; i++) {
@@ -213,12 +257,13 @@ void help_verb(FILE *f, enum verb verb)
         if (row->letter) snprintf(letter, sizeof letter, "-%c,", row->letter);
         snprintf(left, sizeof left, "%s --%s %s", letter, row->name, row->argument);
         if (strlen(left) > 22)
-            fprintf(f, "  %s\n  %-22s  %s\n", left, "", row->text);
+            fprintf(f, "  %s\n  %-22s  ", left, "");
         else
-            fprintf(f, "  %-22s  %s\n", left, row->text);
+            fprintf(f, "  %-22s  ", left);
+        put_wrapped(f, row->text, 26);
     }
     fputc('\n', f);
-    fputs(exit_codes, f);
+    put_wrapped(f, exit_codes, 0);
 }
 
 int run_help(const options *o)

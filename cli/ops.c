@@ -65,7 +65,9 @@ static int list(tally_dtype asked, int json)
         puts("\n]");
     else
         printf("\nfor elements of %s; --dtype T asks about another type, `tally ops NAME` explains "
-               "one operator\n",
+               "one operator\n"
+               "`tally reduce` has valid and missing too: the shares of elements that are numbers, "
+               "and that are not\n",
                tally_dtype_name(dtype));
     return DONE;
 }
@@ -106,7 +108,7 @@ static int detail(const char *op, int json)
             printf("%s\n\n", i.name);
             if (i.param[0])
                 printf("  parameter   %s, as in %s:%s=%s\n", i.param, i.name, i.param,
-                       strcmp(i.param, "alpha") ? "1" : "0.1");
+                       strcmp(i.param, "alpha") ? "1" : "0.1; a span of n is alpha = 2 / (n + 1)");
             printf("  init        %s\n",
                    i.seedable ? "a scan may start from --init V" : "takes none");
             if (takes_f64(i.name))

@@ -130,7 +130,10 @@ static int try_one(const alone *a, const rung *g, const damage *d, const char *a
     print_line(out, "      now ", broken, (size_t)(at - a->text));
     free(broken);
     if (code) fprintf(out, "      %s\n", own.sentence);
-    if (!code && x.reason[0]) fprintf(out, "      %s\n", x.reason);
+    if (!code && x.reason[0]) {
+        fputs("      ", out);
+        wrapped(out, x.reason, 6, 80);
+    }
     *seen += code || noticed_by(&x)[0] != 'n';
     return 0;
 }
@@ -151,7 +154,7 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
         plain.note = PLAIN;
         fprintf(out, "%s%s, damaged in one place at a time, n = %lld%s\n\nline  %-22s %s\n",
                 file ? "" : "ladder/", a.path, (long long)a.shape->n,
-                a.shape->n == BROKEN_N ? ", and 3700 in few groups where nothing is noticed" : "",
+                a.shape->n == BROKEN_N ? ",\nand 3700 in few groups where nothing is noticed" : "",
                 "damage", "noticed by");
         for (size_t k = 0; k < sizeof damages / sizeof *damages && !code; k++)
             for (const char *at = a.text; (at = strstr(at, damages[k].find)) && !code; at++) {
@@ -163,7 +166,7 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
     if (!code)
         fprintf(out,
                 seen == total ? "\n%d of %d noticed.\n"
-                              : "\n%d of %d noticed. A damage that is not noticed is harmless, or "
+                              : "\n%d of %d noticed. A damage that is not noticed is harmless, or\n"
                                 "a check is missing.\n",
                 seen, total);
     end_alone(&a);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 static const double SECONDS_MOST = 8; /* of this process: another's load must not leave runs out */
+static const double OPERATIONS_MOST = 0x1p26; /* of a wrong kernel: some seconds */
 static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 static const char *operation_name(int operation)
@@ -56,10 +57,20 @@ static void complain_of_values(examination *e, const trial *t, const row *x)
     complain(e, t, DEFECT_NONE, line, text, (size_t)x->values_end - (size_t)length);
 }
 
+int64_t affordable(const examination *e, int64_t n)
+{
+    const double work = e->most ? e->work * (double)n * (double)n / (double)e->most : 0;
+    return e->wrong && n > e->most && work > OPERATIONS_MOST ? e->most : n;
+}
+
 int examine_one(const student *s, const trial *t, examination *e, ladder_error *error)
 {
     report r = {.operation = t->operation, .warp = t->warp, .banks = t->banks};
     shape_report at = {.shape = s->rung.shape, .kind = t->kind, .n = t->n, .width = t->width};
+    if (affordable(e, t->n) < t->n) {
+        e->left_out++;
+        return 0;
+    }
     row *x = calloc(1, sizeof *x);
     place *p = NULL;
     int code = x ? place_open(&p, "model", error) : fail_with(error, 1, "out of memory");
@@ -77,7 +88,10 @@ int examine_one(const student *s, const trial *t, examination *e, ladder_error *
         e->wrong += x->verdict == WRONG;
         e->checked += x->checked;
         e->off += x->off;
-        if (t->n) e->work = (double)x->counts.operations / (double)t->n;
+        if (t->n >= e->most && t->n) {
+            e->work = (double)x->counts.operations / (double)t->n;
+            e->most = t->n;
+        }
         complain_of_values(e, t, x);
         for (int k = 1; k < DEFECTS; k++) {
             const model_finding *f = &x->counts.found[k];
@@ -145,7 +159,7 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
 {
     const double start = seconds();
     int64_t sizes[24];
-    int done = 0;
+    int done = 0, used = 0;
     kind first;
     memset(e, 0, sizeof *e);
     int code = first_kind(o, s, &first, error);
@@ -160,8 +174,12 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
                .banks = o->banks,
                .width = o->width};
     for (int i = 0; i < count && !code; i++) {
+        const int before = e->trials;
         t.n = sizes[i];
         code = add(s, &t, e, start, &done, error);
+        if (e->trials > before && used < (int)sizeof e->sizes)
+            used += snprintf(e->sizes + used, sizeof e->sizes - (size_t)used, "%s%lld",
+                             used ? ", " : "", (long long)t.n);
     }
     static const int64_t few[] = {1, 257, 4096, 4999};
     for (int k = 0; k < KINDS && !code; k++)
@@ -180,10 +198,6 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
     t = (trial){4999, first, operation, o->warp, o->banks, 1};
     for (int i = 0; i < 3 && is_window && !code; i++, t.width = i == 1 ? s->rung.threads + 3 : 2)
         code = add(s, &t, e, start, &done, error);
-    int used = 0;
-    for (int i = 0; i < count && used < (int)sizeof e->sizes; i++)
-        used += snprintf(e->sizes + used, sizeof e->sizes - (size_t)used, "%s%lld", i ? ", " : "",
-                         (long long)sizes[i]);
     used = 0;
     for (int k = 0; k < KINDS; k++)
         if (s->fixed || o->dtype ? (kind)k == first : takes_kind(s->rung.shape, (kind)k))

@@ -33,7 +33,12 @@ static int check_right(const assignment *a, const student *s, examination *e, re
                                    .width = a->widths[v]};
                         kind_parse(a->types[k], &t.kind);
                         if (s->fixed && t.kind != s->kind) {
-                            complain_about(e, &t, "the kernel is written for another type");
+                            char text[120];
+                            snprintf(text, sizeof text,
+                                     "the kernel is written for %s: elem, or the T of a template, "
+                                     "stands for every type",
+                                     kind_name(s->kind));
+                            complain_about(e, &t, text);
                             continue;
                         }
                         code = examine_one(s, &t, e, error);
@@ -111,10 +116,21 @@ static void check_limit(const limit *l, const row *x, const row *like, result *o
                  l->least ? "least" : "most", l->bound);
 }
 
+typedef struct grading {
+    assignment a;
+    student s;
+    examination e;
+    result list[CHECKS_MOST + 1];
+    int checks, failed;
+    double points, of;
+} grading;
+
 /* The counts, and on a device the times, of the rung and of the kernel. */
-static int count(const ladder_options *o, const assignment *a, const student *s, int wrong,
-                 row *like, row *mine, ladder_error *error)
+static int count(const ladder_options *o, const grading *g, int wrong, row *like, row *mine,
+                 ladder_error *error)
 {
+    const assignment *const a = &g->a;
+    const student *const s = &g->s;
     ladder_options with = *o;
     static const char *const operations[] = {"sum", "min", "max"};
     report r = {0};
@@ -129,7 +145,7 @@ static int count(const ladder_options *o, const assignment *a, const student *s,
     if (!on_clock || wrong || !o->device) with.device = "model";
     const int on_model = !strcmp(with.device, "model");
     if (o->n < 0 && on_model)
-        with.n = wrong && a->counted > SMALL_N ? SMALL_N : a->counted; /* wrong strides take long */
+        with.n = affordable(&g->e, wrong && a->counted > SMALL_N ? SMALL_N : a->counted);
     int code = start_report(&with, &r, &p, error);
     if (!code) code = start_shape(&r, s->rung.shape, &both, error);
     const int timed = !code && o->runs && !place_is_model(p);
@@ -147,18 +163,22 @@ static void say_text(FILE *out, const assignment *a, const student *s, const exa
 {
     fprintf(out, "%s%s%s in the place of %s\n\n", a->title, a->title[0] ? ": " : "", s->name,
             a->like);
-    for (int i = 0; i < count; i++)
-        fprintf(out, "%-8s %-10s %5g of %-5g %s\n",
+    for (int i = 0; i < count; i++) {
+        fprintf(out, "%-8s %-10s %5g of %-5g ",
                 list[i].skipped  ? "skipped"
                 : list[i].passed ? "passed"
                                  : "FAILED",
-                list[i].name, list[i].points, list[i].of, list[i].says);
+                list[i].name, list[i].points, list[i].of);
+        wrapped(out, list[i].says, 35, 80);
+    }
     for (int i = 1; i < e->count; i++) { /* the first is said above */
-        char at[100];
+        char at[100], where[20] = "", line[500];
         trial_text(s, &e->complaints[i].at, at, sizeof at);
-        fprintf(out, "  also: ");
-        if (e->complaints[i].line) fprintf(out, "line %d, ", e->complaints[i].line);
-        fprintf(out, "%s: %s\n", at, e->complaints[i].text);
+        if (e->complaints[i].line)
+            snprintf(where, sizeof where, "line %d, ", e->complaints[i].line);
+        snprintf(line, sizeof line, "%s%s: %s", where, at, e->complaints[i].text);
+        fputs("  also: ", out);
+        wrapped(out, line, 8, 80);
     }
     fprintf(out, "\n%g of %g points\n", points, of);
 }
@@ -200,15 +220,6 @@ static void say_json(FILE *out, const assignment *a, const student *s, const exa
 
 /* ---- a grade ---- */
 
-typedef struct grading {
-    assignment a;
-    student s;
-    examination e;
-    result list[CHECKS_MOST + 1];
-    int checks, failed;
-    double points, of;
-} grading;
-
 static int check_limits(const ladder_options *o, grading *g, ladder_error *error)
 {
     const assignment *const a = &g->a;
@@ -216,8 +227,7 @@ static int check_limits(const ladder_options *o, grading *g, ladder_error *error
     const int endless = g->e.count && g->e.complaints[g->e.count - 1].defect == DEFECT_ENDLESS;
     row *const rows = calloc(2, sizeof *rows);
     int code = rows ? 0 : fail_with(error, 1, "out of memory");
-    if (!code && a->limit_count && !endless)
-        code = count(o, a, &g->s, !right, &rows[0], &rows[1], error);
+    if (!code && a->limit_count && !endless) code = count(o, g, !right, &rows[0], &rows[1], error);
     for (int i = 0; i < a->limit_count && !code; i++) {
         result *const x = &g->list[g->checks++];
         if (!endless)

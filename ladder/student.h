@@ -50,7 +50,8 @@ typedef struct examination {
     int64_t checked, off;
     complaint complaints[COMPLAINTS_MOST];
     int count;
-    double work; /* operations an element of the largest run */
+    double work; /* operations an element of the largest run, which had `most` elements */
+    int64_t most;
     char types[80], sizes[200];
 } examination;
 
@@ -58,6 +59,9 @@ typedef struct examination {
    own. */
 int examine_one(const student *s, const trial *t, examination *e, ladder_error *error);
 void complain_about(examination *e, const trial *t, const char *text); /* counted as a wrong run */
+/* Elements for a run of a kernel: n; of one that is wrong, and whose threads each go over all
+   elements, so that n would take minutes, the largest so far. */
+int64_t affordable(const examination *e, int64_t n);
 /* What `try` does before it counts: many sizes, types and operations. */
 int examine(const ladder_options *o, const student *s, examination *e, ladder_error *error);
 /* ladder_grade of texts, on the model; what --json would write goes to `json`. */

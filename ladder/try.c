@@ -63,7 +63,7 @@ int ladder_try(const ladder_options *o, const char *file, FILE *out, ladder_erro
         if (s.operation >= 0) with.operation = operations[s.operation];
         const int slow = e.work * (double)(o->n < 0 ? 1 << 20 : o->n) > MODEL_OPERATIONS_MOST;
         if (e.wrong) with.device = "model"; /* what is known to be wrong is not run on a device */
-        if (o->n < 0 && (e.wrong || slow)) with.n = SMALL_N;
+        if (o->n < 0 && (e.wrong || slow)) with.n = affordable(&e, SMALL_N);
         code = start_report(&with, &r, &p, error);
     }
     if (!code) code = start_shape(&r, s.rung.shape, &both, error);

@@ -230,6 +230,11 @@ if command -v script >/dev/null; then
     # wide characters take two columns, and combining ones none
     printf '\345\237\216,v\n\346\235\261\344\272\254,1\ne\314\201,2\n' >wide.csv
     ok "script -qec 'tally reduce sum,max --by 1 wide.csv' /dev/null | tr -d '\r'" $'城    sum  max\n東京    1    1\ne\xcc\x81       2    2'
+    # help fits the terminal, and has the same words
+    for v in '' reduce window fragment ladder; do
+        ok "script -qec 'stty cols 80; tally help $v' /dev/null | tr -d '\r' >fits; awk 'length > 80' fits" ''
+        ok "words() { tr -s ' \\n' '\\n' | grep -v '^#\$' | sort; }; words <fits | cmp - <(tally help $v | words)" ''
+    done
     has "seq 3 | script -qec 'tally reduce sum' /dev/null" '^tally: reading from the terminal; end with Ctrl-D'
     ok "seq 3 | script -qec 'tally reduce sum --quiet' /dev/null | grep -c terminal || true" 0
     # the line of progress appears after a second, and goes away
@@ -305,6 +310,8 @@ bad 2 'tally reduce summ a.txt' "tally: there is no operator 'summ'; did you mea
 bad 2 'tally scan frobnicate a.txt' "tally: there is no operator 'frobnicate'; choices: $ops"
 bad 2 'tally window maen -w 2 a.txt' "tally: there is no operator 'maen'; did you mean 'mean'? choices: $ops"
 bad 2 'tally reduce avg a.txt' "tally: there is no operator 'avg'; did you mean 'mean'? choices: $ops"
+bad 2 'tally reduce SUM a.txt' "tally: there is no operator 'SUM'; did you mean 'sum'? choices: $ops"
+bad 2 'tally reduce median a.txt' "tally: there is no operator 'median'; did you mean 'mean' (there are no quantiles)? choices: $ops"
 bad 2 'tally reduce Stddev a.txt' "tally: there is no operator 'Stddev'; did you mean 'std'? choices: $ops"
 types='choices: i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64'
 bad 2 'tally reduce sum --dtype float a.txt' "tally: there is no dtype 'float'; did you mean 'f32' (float in C) or 'f64' (float in Python)? $types"

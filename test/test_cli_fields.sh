@@ -69,6 +69,7 @@ done
 data 'reduce sum --variable v --axis time --by time.month mar.nc jan.nc feb.nc' 'netcdf o { dimensions: month = 3 ; x = 2 ; variables: float v_sum(month, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:units = "K" ; v_sum:cell_methods = "time: sum" ; int month(month) ; data: v_sum = 4, 6, 12, 14, 20, 22 ; month = 1, 2, 3 ; }'
 data 'reduce sum --variable v --axis time --by time.season jan.nc feb.nc' 'netcdf o { dimensions: season = 1 ; x = 2 ; bnds = 2 ; variables: float v_sum(season, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:units = "K" ; v_sum:cell_methods = "time: sum" ; v_sum:coordinates = "time" ; int season(season) ; season:long_name = "1 DJF, 2 MAM, 3 JJA, 4 SON" ; double time(season) ; time:units = "days since 2001-01-01" ; time:bounds = "time_bnds" ; double time_bnds(season, bnds) ; data: v_sum = 16, 20 ; season = 1 ; time = 29 ; time_bnds = 0, 58 ; }'
 line "reduce max --by time.season $of jan.nc feb.nc" 'season,max DJF,7 DJF,8'
+bad 2 'tally reduce sum --variable v --axis time --by time.week jan.nc' "tally: --by: 'time.week' is no part of a date: .year, .season, .month, .day, .hour or .dayofyear"
 line "scan sum --by time.year $of jan.nc feb.nc | tail -n +2" '1,2 4,6 9,12 16,20'
 # a climatology: two Januaries with a February between them
 steps years.nc 'days since 2001-01-01' '0, 31, 365' '1, 2, 3, 4, 5, 6'
@@ -284,7 +285,7 @@ printf 'Report of May\n\nx;y\n3,5;1.000,25\n-4;2\n,5;1.234.567\n' >german.csv
 ok 'tally reduce sum --skip-lines 2 --decimal , --column x german.csv' 0
 ok 'tally reduce sum --skip-lines 2 --decimal , --thousands . --column y --to csv german.csv' 'sum
 1235569.25'
-bad 1 'tally reduce sum --skip-lines 2 --decimal , --column y german.csv' "tally: german.csv:4:5: '1.000,25' is not a number"
+bad 1 'tally reduce sum --skip-lines 2 --decimal , --column y german.csv' "tally: german.csv:4:5: '1.000,25' is not a number; --decimal ',' --thousands '.' reads such numbers"
 ok 'cat german.csv | tally scan sum --skip-lines 2 --decimal , --column x --keep - --format csv | tail -n 1' ',5;1.234.567;0'
 ok "printf '3,25 -1,5e2\n1,\n' | tally reduce sum --decimal ," -145.75
 bad 1 "printf '3.25\n' | tally reduce sum --decimal ," "tally: standard input:1:1: '3.25' is not a number; if the first line is a header, say so with --header yes"

@@ -113,6 +113,7 @@ bad 2 'tally fragment' 'tally: `tally fragment` makes, merges or reads: make, me
 bad 2 'tally fragment mak' "tally: there is no action 'mak'; did you mean 'make'? choices: make, merge, result, show"
 bad 2 "$make sum p0.txt" 'tally: `tally fragment make` writes a file: say which with -o FILE (- is standard output)'
 bad 2 "$make sum p0.txt p1.txt -o no" 'tally: `tally fragment make OP FILE -o F` takes one operator and one file'
+bad 2 "$make sum,mean p0.txt -o no" 'tally: `tally fragment make OP FILE -o F` takes one operator and one file'
 bad 2 'tally fragment merge -o no' 'tally: `tally fragment merge F... -o G`: which fragments?'
 bad 2 'tally fragment result a.frag b.frag' 'tally: `tally fragment result F` takes one fragment, and there are 2'
 bad 2 "$make sum p0.txt --start -1 -o no" 'tally: --start is -1 and must be at least 0'
@@ -144,7 +145,7 @@ ok "printf '9223372036854775807\n' | $make sum:checked --dtype i64 -o m.frag && 
 bad 1 'tally fragment merge m.frag 1.frag -o over.frag && tally fragment result over.frag' \
     'tally: over.frag: sum:checked: the sum is 9223372036854775808, and 64 bits hold -9223372036854775808..9223372036854775807'
 ok "printf -- '-1\n' | $make sum:checked --dtype i64 --start 2 -o 2.frag && tally fragment merge 2.frag over.frag -o fits.frag && tally fragment result fits.frag" 9223372036854775807
-bad 2 'tally fragment result a.frag mean' 'tally: `tally fragment result F` takes one fragment, and there are 2'
+bad 2 'tally fragment result a.frag mean' "tally: 'mean': only the state of sum:exact has results of several operators, and a.frag is a fragment of sum"
 
 # ---- examples/batch.sh: one job is lost, found by its number, run again ----
 batch=$here/../examples/batch.sh

@@ -119,7 +119,7 @@ static void digits(void)
             "column 2 has '4,903,185', which is no number here: read it with "
             "--thousands ','");
     refuses(data, TABLE(), "read it with --thousands ','");
-    refuses(data, COLUMN("pop"), "'4,903,185' is not a number; --thousands , reads such numbers");
+    refuses(data, COLUMN("pop"), "'4,903,185' is not a number; --thousands ',' reads such numbers");
     sums(data, COLUMN("tax"), 4);
     sums(data, ((tally_file_options){.column = "pop", .thousands = ','}), 5634730);
     sums(data, TABLE(.thousands = ','), 5634734);
@@ -134,7 +134,21 @@ static void digits(void)
         snprintf(text, sizeof text, "a,v\n1,\"%s\"\n", wrong[i]);
         refuses(text, ((tally_file_options){.column = "v", .thousands = ','}), "is not a number");
     }
-    refuses("a;b\n3,14;2\n", plain, "column 1 has '3,14', which is no number here");
+    refuses("a;b\n3,14;2\n", plain, "'3,14', which is no number here: read it with --decimal ','");
+    static const char *const other[][2] = {{"1.234,50", "--decimal ',' --thousands '.'"},
+                                           {"-1 234,5", "--decimal ',' --thousands ' '"},
+                                           {"1'234.5", "--thousands \"'\""}};
+    for (int i = 0; i < 3; i++) {
+        char text[40], sentence[100];
+        snprintf(text, sizeof text, "a;b\n%s;2\n", other[i][0]);
+        snprintf(sentence, sizeof sentence, "no number here: read it with %s, or", other[i][1]);
+        refuses(text, plain, sentence);
+        snprintf(sentence, sizeof sentence, "is not a number; %s reads such numbers", other[i][1]);
+        refuses(text, COLUMN("a"), sentence);
+    }
+    refuses("a;b\n1.234,50;2\n", ((tally_file_options){.column = "a", .decimal = ','}),
+            "--decimal ',' --thousands '.' reads such numbers");
+    sums("a;b\n192.168.100.200;2\n", plain, 2); /* no number in any spelling */
     refuses("1\n", ((tally_file_options){.thousands = '.'}), "thousands is '.': must be one of");
 }
 
@@ -143,6 +157,11 @@ static void names(void)
     refuses("", COLUMN("v"), "no column 'v': the input is empty");
     refuses("\n \n", COLUMN("2"), "no column '2': the input is empty");
     refuses("", ((tally_file_options){.by = "k"}), "no column 'k': the input is empty");
+    refuses("a,b\n", plain, "there is no line below the header; choose the column");
+    refuses("t,v\n2024-05-01,1\n", ((tally_file_options){.column = "v", .by = "t.week"}),
+            "no column 't.week'; the columns are 1 't', 2 'v'; parts of dates are .year, .season");
+    refuses("t,v\n2024-05-01,1\n", ((tally_file_options){.column = "v", .by = "u.month"}),
+            "no column 'u'; the columns are");
     sums("", plain, 0);
     sums("a,v\n", COLUMN("v"), 0); /* it is there */
     refuses("v,w,v\n1,2,3\n", COLUMN("v"), "columns 1 and 3 are both called 'v': choose by number");

@@ -39,7 +39,7 @@ for r in $rungs; do
         code=$?
         if [ $r = window/prefix_difference ] && [ $n -gt 1 ]; then [ $code -eq 4 ] && grep -q WRONG out; else
             [ $code -eq 0 ] && grep -q right out || { [ $r = reduce/reduce5 ] && [ $code -eq 4 ]; }
-        fi && grep -Eq '[0-9.]+ ms \(the median of [0-9]+ runs?\), [0-9.]+ GB/s' out
+        fi && grep -Eq '[0-9.]+ ms \(the median of [0-9]+ runs?\), [0-9.e-]+ GB/s' out
         verdict "$r runs as C, n $n" $? "$(cat out)"
     done
 done

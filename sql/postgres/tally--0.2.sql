@@ -66,12 +66,13 @@ BEGIN
             what.name, what.type);
     END LOOP;
     -- operators of order E, which need ORDER BY inside the parentheses
-    CREATE FUNCTION tally_row(internal, float8) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C;
-    CREATE FUNCTION tally_row(internal, float8, float8) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C;
-    CREATE FUNCTION tally_result(internal) RETURNS float8 AS 'MODULE_PATHNAME' LANGUAGE C;
+    CREATE FUNCTION tally_row(internal, float8) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    CREATE FUNCTION tally_row(internal, float8, float8) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE
+        PARALLEL SAFE;
+    CREATE FUNCTION tally_result(internal) RETURNS float8 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
     FOR i IN 1 .. array_length(names, 1) LOOP
         EXECUTE format('CREATE AGGREGATE tally_%s(float8%s) (SFUNC = tally_row, STYPE = internal,
-            FINALFUNC = tally_result, FINALFUNC_MODIFY = READ_WRITE)', names[i], CASE WHEN i > 15 THEN ', float8' ELSE '' END);
+            FINALFUNC = tally_result, FINALFUNC_MODIFY = READ_WRITE, PARALLEL = SAFE)', names[i], CASE WHEN i > 15 THEN ', float8' ELSE '' END);
     END LOOP;
 END
 $make$;

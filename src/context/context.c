@@ -4,6 +4,7 @@
 #define _DEFAULT_SOURCE
 #include "context.h"
 #include <assert.h>
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +86,7 @@ const char *const *tally_operators(void)
 /* ---- hints ---- */
 
 /* Edit distance, with swaps of neighbours (optimal string alignment), of names of at most 31
- * characters. */
+ * characters, in any case. */
 static int distance(const char *a, const char *b)
 {
     enum { MOST = 32 };
@@ -100,7 +101,8 @@ static int distance(const char *a, const char *b)
                 continue;
             }
 
-            int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            int best = d[i - 1][j - 1] +
+                       (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
             if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
             if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
@@ -135,6 +137,7 @@ typedef struct {
 static const foreign operators[] = {
     {"avg", "'mean'"},
     {"average", "'mean'"},
+    {"median", "'mean' (there are no quantiles)"},
     {"stddev", "'std'"},
     {"stdev", "'std'"},
     {"variance", "'var'"},

@@ -152,8 +152,11 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
         if (p < e || lo < 1 || hi < lo || hi > c->width) {
             const int names =
                 c->header == HEADER || (c->header && tl_header_guess(&c->lines, NULL));
-            return tl_invalid_on(c->f, "no column '%.*s'; the columns are %s", shown(e - s, 60), s,
-                                 list_columns(c, names, 0, list));
+            const int dot = c->key && memchr(s, '.', (size_t)(e - s));
+            return tl_invalid_on(
+                c->f, "no column '%.*s'; the columns are %s%s", shown(e - s, 60), s,
+                list_columns(c, names, 0, list),
+                dot ? "; parts of dates are .year, .season, .month, .day, .hour, .dayofyear" : "");
         }
     }
     for (; lo <= hi; lo++) TL_TRY(add(c, lo - 1, part));
@@ -238,10 +241,8 @@ int tl_other_spelling(const tl_lines *t, const tl_field_text *x)
             bare.e -= k, k = 0;
         else if (bare.e - bare.s >= k && sign_at(bare.s) == k)
             bare.s += k, k = 0;
-    static const tl_layout comma = {.decimal = ','};
-    const tl_lines other = {.l = &comma, .dtype = TALLY_F64};
-    return tl_grouped(bare.s, bare.e) || tl_kind(t, &bare) == TL_NUMBER ||
-           tl_kind(&other, &bare) == TL_NUMBER;
+    char options[TL_SPELLING];
+    return tl_kind(t, &bare) == TL_NUMBER || *tl_spelling(bare.s, bare.e, options);
 }
 
 /* Refuses column i of words if its first word is a number in another spelling, because a column
@@ -252,15 +253,13 @@ static tally_status refuse_other_spelling(const struct choice *c, int64_t i)
     const tl_field_text *const x = tl_first_known_cell(&c->lines, c->from, i);
     assert(x);
     if (!tl_other_spelling(&c->lines, x)) return TALLY_OK;
-    const char between = tl_grouped(x->s, x->e);
-    char option[40] = "";
-    const char quote = between == '\'' ? '"' : '\'';
-    if (between)
-        snprintf(option, sizeof option, "read it with --thousands %c%c%c, or ", quote, between,
-                 quote);
-    return tl_invalid_on(
-        c->f, "column %ld has '%.*s', which is no number here: %schoose the columns with --column",
-        i + 1, shown(x->e - x->s, 40), x->s, option);
+    char options[TL_SPELLING];
+    const int read = *tl_spelling(x->s, x->e, options) != 0;
+    return tl_invalid_on(c->f,
+                         "column %ld has '%.*s', which is no number here: %s%s%schoose the columns "
+                         "with --column",
+                         i + 1, shown(x->e - x->s, 40), x->s, read ? "read it with " : "", options,
+                         read ? ", or " : "");
 }
 
 /* If the caller named none: the only column with numbers; for a table all columns without words. */
@@ -283,8 +282,9 @@ static tally_status choose_by_content(struct choice *c)
     if (found == 0 && maybe == 1) found = 1, at = maybe_at;
     if (c->width <= 1 && !c->l->keys && !c->l->times) found = 1, at = 0;
     if (found == 0)
-        return tl_bad_data_on(
-            c->f, "the first line of data has no number; choose the column with --column");
+        return tl_bad_data_on(c->f, "%s; choose the column with --column",
+                              c->from < c->lines.records ? "the first line of data has no number"
+                                                         : "there is no line below the header");
 
     if (found > 1)
         return tl_invalid_on(c->f, "%ld columns have numbers: %s; choose one with --column", found,

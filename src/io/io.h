@@ -318,6 +318,11 @@ static inline int64_t tl_with_point(const char *s, const char *e, char decimal, 
  * 0. */
 char tl_grouped(const char *s, const char *e);
 
+/* refuse.c: if a word is a number in another spelling, the options that read it, as --decimal ',';
+ * else "". */
+enum { TL_SPELLING = 48 };
+const char *tl_spelling(const char *s, const char *e, char out[TL_SPELLING]);
+
 /* keys.c: the groups of the lines, by the text of their keys. tl_keys_find sets the codes of a
  * chunk's rows, TL_NEW for a new key; it only reads the table, so threads may call it.
  * tl_keys_settle numbers the new keys. */

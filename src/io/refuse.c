@@ -89,14 +89,38 @@ static void range(char *out, tally_dtype dtype, const char *text)
              greatest);
 }
 
+const char *tl_spelling(const char *s, const char *e, char out[TL_SPELLING])
+{
+    char text[TL_NUMBER_MOST], between = tl_grouped(s, e);
+    double v;
+    size_t n = 0;
+    *out = 0;
+    if (!between) {
+        const int comma = memchr(s, ',', (size_t)(e - s)) != NULL;
+        const char *const end = text + (comma ? tl_with_point(s, e, ',', text) : 0);
+        between = tl_grouped(text, end);
+        if (!between && tl_parse_cell(TALLY_F64, text, end, &v)) return out;
+        n = strlen(strcpy(out, "--decimal ',' "));
+        if (between == ',') between = '.';
+    }
+
+    const char quote = between == '\'' ? '"' : '\'';
+    if (between)
+        snprintf(out + n, TL_SPELLING - n, "--thousands %c%c%c", quote, between, quote);
+    else
+        out[n - 1] = 0;
+    return out;
+}
+
 /* Suggests the option that would read the cell; "" if there is none. */
 static void hint(char *out, size_t capacity, const tl_bad *bad, const tl_layout *l)
 {
-    const char between = tl_grouped(bad->text, bad->text + strlen(bad->text));
-    const char *const quote = between == '\'' ? "\"" : between == ' ' ? "'" : "";
+    char options[TL_SPELLING];
+    tl_spelling(bad->text, bad->text + strlen(bad->text), options);
     *out = 0;
-    if (between && between != l->thousands)
-        snprintf(out, capacity, "; --thousands %s%c%s reads such numbers", quote, between, quote);
+    if (bad->why == TL_CELL_BAD && *options && !l->thousands &&
+        (!l->decimal || strstr(options, "--decimal")))
+        snprintf(out, capacity, "; %s reads such numbers", options);
     else if (*bad->text == '#' && l->comment < 0)
         snprintf(out, capacity, "; --comment '#' skips lines that begin with #");
 }

@@ -149,6 +149,8 @@ SELECT tally_sum(v ORDER BY k), tally_sum(v ORDER BY v), tally_mean(v ORDER BY v
     FROM (VALUES (1e100::float8, 1), (1, 2), (-1e100, 0)) AS s (v, k);
 SELECT tally_mean(v ORDER BY v), tally_var(v ORDER BY v), tally_dot(v, v ORDER BY v) FROM generate_series(1, 700) AS v;
 SELECT tally_sum(v ORDER BY v), tally_max(v ORDER BY v), tally_dot(v, w ORDER BY v) FROM (VALUES (NULL::float8, 1::float8), (NULL, 2)) AS s (v, w);
+-- every function may run in a worker
+SELECT DISTINCT proparallel FROM pg_proc WHERE proname ~ '^(exact|tally)_';
 SELECT tally_sum(x) FROM t;
 SELECT tally_mean(x) OVER (ORDER BY id) FROM t;
 
