@@ -53,8 +53,10 @@ typedef struct coordinate {
     const char *name;
     /* keep the stored type; else a type for keys of windows: i32, i64, u64 or f64 */
     int as_stored;
-    int one_file;           /* of joined files the first one has all values */
-    int any_units, differs; /* any_units: sets `differs` if files have other units, and goes on */
+    int one_file; /* of joined files the first one has all values */
+    /* any_units: sets `differs` if a later file's units cannot be converted to the first's, and goes
+     * on; converted: some of them were */
+    int any_units, differs, converted;
     int part; /* -1, or the values are this part of the dates of times (calendar_part), as i32 */
     char *units, *calendar; /* attributes of the first file, or NULL */
     tally_dtype dtype;      /* of the values */

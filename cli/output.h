@@ -99,7 +99,7 @@ typedef struct sink sink;
  * lines of the input before the first line that has results. */
 int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
               const int64_t *shape, int64_t passed);
-/* netcdf: the coordinate of an axis of which a window leaves steps out (axis_write). */
+/* netcdf: the coordinate of the axis where it is not copied (axis_write). */
 int sink_axis(sink *s, const options *o, const layout *l, int64_t first, int64_t step);
 /* Writes count results, with all lanes, of each operator. */
 int sink_write(sink *s, const char *const *results, int64_t count);
@@ -165,8 +165,8 @@ typedef struct times_of {
 int times_open(times_of *t, const options *o, const input *in, const layout *l, const groups *g);
 int times_write(const times_of *t, tally_file *file, tally *ctx, const char *dimension);
 void times_close(times_of *t);
-/* Writes the coordinate of dimension l->axis where a window has fewer results than there are
- * steps: that of the steps first, first + step, ... */
+/* Writes the coordinate of dimension l->axis, of the steps first, first + step, ..., where it is
+ * not copied: there are fewer results than steps, or joined files count from different dates. */
 int axis_write(tally_file *file, const options *o, const input *in, const layout *l, int64_t first,
                int64_t step, int64_t count);
 /* Describes result i, whose variable is `name`; and the file. */

@@ -164,7 +164,7 @@ int series_sink(const run *r, sink **to, input *in, int ndim, const int64_t *sha
     const tally_window_options *const w = r->how.window;
     const int64_t passed = series_lines_before(r);
     const int code = sink_open(to, r->ctx, r->o, in, &r->ops, ndim, shape, l->axis ? 0 : passed);
-    return code || !w ? code : sink_axis(*to, r->o, l, passed, w->step > 1 ? w->step : 1);
+    return code ? code : sink_axis(*to, r->o, l, passed, w && w->step > 1 ? w->step : 1);
 }
 
 /* Limits the extents of a window to the length of the data, because a stream stores as many
