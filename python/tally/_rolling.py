@@ -52,8 +52,9 @@ class Rolling:
     ):
         self._x, self._axis, self._dtype = x, axis, dtype
         self._kept = self._sorted = self._start = self._end = None
-        if axis is None and not hasattr(x, "dims"):  # xarray's dimensions have no first one
-            self._axis = 0
+        dims = list(getattr(x, "dims", ()))  # of xarray: only one of them may be left out
+        if axis is None:
+            self._axis = dims[0] if len(dims) == 1 else None if dims else 0
         if by is not None:
             self._x, by = _tables.keyed_by(x, by)
         if isinstance(on, str):
@@ -76,8 +77,9 @@ class Rolling:
 
     def _group(self, by, dropna, keys, *bounds):
         """Sorts the rows by group: windows become ranges of these."""
-        if self._step != 1 or self._axis not in (0, None):  # None: the one dimension of xarray
+        if self._step != 1 or [self._axis] not in ([0], [None], list(getattr(self._x, "dims", ()))):
             raise ValueError("by: cannot be given with step or axis")
+        self._axis = 0
         self._sorted = rows = Sorted(self._x, by, dropna)
         if keys is not None and len(keys) != rows.rows:
             raise ValueError(f"on has {len(keys)} elements: must have {rows.rows}, one for each row of x")
