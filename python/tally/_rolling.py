@@ -133,6 +133,9 @@ class Rolling:
         pandas."""
         return self._fold("count", "count", True)
 
+    def __getattr__(self, name):
+        raise _words.no_such(name, "rolling has no method")
+
     def apply(self, function, *unused, **also_unused):
         """Not there: windows are folded by operators, not by functions of Python. ``tally.define`` makes an operator
         of a short text in C, and :meth:`agg` takes its name."""
@@ -204,7 +207,9 @@ _NAMES = frozenset(_core.operators())
 def _plain(op):
     nan_form, rolling = _nan_form(op), _core.rolling
 
-    def method(self):
+    def method(self, **words):
+        if words:
+            _words.refuse(op, (), words, True)
         if self._sorted is None and self._kept is None:
             least, step = self._minimum, self._step
             return rolling(
@@ -217,14 +222,18 @@ def _plain(op):
 
 
 def _ddof(op):
-    def method(self, ddof=1, *, correction=None):
+    def method(self, ddof=1, *, correction=None, **words):
+        if words:
+            _words.refuse(op, (), words, True)
         return self.agg(f"{op}:{ddof if correction is None else correction}")
 
     return method
 
 
 def _sample(op):
-    def method(self, sample=True):
+    def method(self, sample=True, **words):
+        if words:
+            _words.refuse(op, (), words, True)
         return self.agg(f"{op}:{int(sample)}")
 
     return method
@@ -245,7 +254,9 @@ def _two(op):
 
 
 def _two_ddof(op):
-    def method(self, other, ddof=1, *, correction=None):
+    def method(self, other, ddof=1, *, correction=None, **words):
+        if words:
+            _words.refuse(op, (), words, True)
         return self.agg(f"{op}:{ddof if correction is None else correction}", other)
 
     return method
