@@ -93,6 +93,7 @@ int calendar_date(const calendar *k, tally_dtype dtype, const void *value, date 
 /* The part of dates that "time.month" names, or -1; *length: of "time". */
 int calendar_part(const char *name, size_t *length);
 const char *calendar_part_name(int part);
+int calendar_no_part(const char *name);               /* the error: "week" is no part */
 int32_t calendar_value(const date *d, int part);      /* a season is 1 (DJF) to 4 */
 const char *calendar_season(int part, int64_t value); /* NULL: the part is no season */
 int calendar_season_number(const char *name);         /* 0: it is none */

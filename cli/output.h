@@ -162,6 +162,7 @@ typedef struct times_of {
     double *values, *bounds; /* bounds: the first and the last of each */
 } times_of;
 /* g: NULL, or the groups of l's steps. Call times_close also after a failure. */
+int netcdf_has(tally *ctx, const char *path, const char *variable); /* a file: is it there? */
 int times_open(times_of *t, const options *o, const input *in, const layout *l, const groups *g);
 int times_write(const times_of *t, tally_file *file, tally *ctx, const char *dimension);
 void times_close(times_of *t);

@@ -48,6 +48,8 @@ line 'scan sum --variable v --axis time d0.nc d1.nc -o o.nc && ncdump o.nc | sed
 bad 1 'tally window sum --by time --last 2d --variable v --axis time d0.nc d1.nc' "tally: d1.nc: time[0] has no exact number in the unit of d0.nc, 'days since 2000-01-01'"
 dated d0.nc int 1999-12-31 '0, 1' '1, 2' && dated d1.nc int 2000-01-01 '2, 2147483647' '3, 4' # nor is 2^31
 bad 1 'tally window sum --by time --last 2d --variable v --axis time d0.nc d1.nc' "tally: d1.nc: time[1] has no exact number in the unit of d0.nc, 'days since 1999-12-31'"
+bad 2 'tally reduce sum --variable v --axis time --by time.week jan.nc' "tally: there is no part of a date 'week'; choices: year, season, month, day, hour, dayofyear"
+bad 2 'tally reduce sum --variable v --axis time --by when.week jan.nc' "tally: jan.nc: no variable 'when.week'; the variables are time(time 2), v(time 2, x 2)"
 # levels keep the order of the command line
 make high.nc 'dimensions: lev = 1 ; variables: int lev(lev) ; float v(lev) ; data: lev = 2 ; v = 1 ;'
 make low.nc 'dimensions: lev = 1 ; variables: int lev(lev) ; float v(lev) ; data: lev = 1 ; v = 2 ;'
