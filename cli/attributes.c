@@ -168,7 +168,7 @@ int attributes_file(tally_file *file, tally *ctx, const options *o)
 /* ---- the times of what was reduced ---- */
 
 /* Whether NetCDF file `path` has the variable. */
-static int is_there(tally *ctx, const char *path, const char *variable)
+int netcdf_has(tally *ctx, const char *path, const char *variable)
 {
     const tally_file_options f = {.format = "netcdf", .variable = variable};
     tally_file *file;
@@ -181,13 +181,14 @@ int axis_write(tally_file *file, const options *o, const input *in, const layout
                int64_t step, int64_t count)
 {
     const char *const axis = in->info.dimensions ? in->info.dimensions[l->axis] : NULL;
-    if (!axis || count == l->len || !is_there(in->ctx, in->name, axis)) return DONE;
+    const int joined = axis_named(o) && o->nargs > 2;
+    if (!axis || (count == l->len && !joined) || !netcdf_has(in->ctx, in->name, axis)) return DONE;
     coordinate c = {.of = in, .name = axis, .as_stored = 1, .part = -1, .any_units = 1};
     target t = {file, in->ctx, axis, coordinate_read(&c, o, l)};
     const size_t size = t.code ? 0 : tally_dtype_size(c.dtype);
     for (int64_t i = 0; i < count && !t.code; i++)
         memmove(c.values + (size_t)i * size, c.values + (size_t)(first + i * step) * size, size);
-    if (!t.code && !c.differs) {
+    if (!t.code && !c.differs && (count < l->len || c.converted)) { /* else it is copied */
         t.code = code_of(in->ctx, tally_file_coordinate(file, axis, l->axis, c.dtype, c.values));
         set(&t, "units", c.units);
         set(&t, "calendar", c.calendar);
@@ -201,7 +202,7 @@ int times_open(times_of *t, const options *o, const input *in, const layout *l, 
     *t = (times_of){.count = 0};
     const char *const axis = in->info.dimensions ? in->info.dimensions[l->axis] : NULL;
     if (!axis || l->axes & (l->axes - 1) || !l->len || (g && !g->count) ||
-        !is_there(in->ctx, in->name, axis))
+        !netcdf_has(in->ctx, in->name, axis))
         return DONE;
     coordinate c = {.of = in, .name = axis, .as_stored = 1, .part = -1, .any_units = 1};
     int code = coordinate_read(&c, o, l);

@@ -53,6 +53,17 @@ static int ascending(const void *a, const void *b)
     return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
+/* The error of a name such as time.week, if there is a variable time and none of that name. */
+static int check_part(const input *in, const char *name)
+{
+    char variable[300];
+    const char *const dot = strrchr(name, '.');
+    if (!dot || dot - name >= (int)sizeof variable || netcdf_has(in->ctx, in->name, name))
+        return DONE;
+    snprintf(variable, sizeof variable, "%.*s", (int)(dot - name), name);
+    return netcdf_has(in->ctx, in->name, variable) ? calendar_no_part(dot + 1) : DONE;
+}
+
 static int read_keys(keys *k, const options *o, const input *in, const layout *l)
 {
     int64_t most = 1;
@@ -67,14 +78,9 @@ static int read_keys(keys *k, const options *o, const input *in, const layout *l
         size_t length;
         *c = (coordinate){.of = in, .name = at, .as_stored = 1, .part = calendar_part(at, &length)};
         if (c->part >= 0) at[length] = 0; /* the name of the variable of times */
-        const char *const dot = strrchr(at, '.'), *const axis = in->info.dimensions[l->axis];
-        if (dot && axis && !strncmp(at, axis, (size_t)(dot - at)) && !axis[dot - at])
-            code = usage("--by: '%s' is no part of a date: .year, .season, .month, .day, .hour or "
-                         ".dayofyear",
-                         at);
-        else
-            code = *at ? coordinate_read(c, o, l)
-                       : usage("--by has an empty name among '%s'", o->value[OPT_by]);
+        if (c->part < 0 && (code = check_part(in, at))) break;
+        code = *at ? coordinate_read(c, o, l)
+                   : usage("--by has an empty name among '%s'", o->value[OPT_by]);
         at = comma ? comma + 1 : NULL;
     }
     return code;

@@ -297,6 +297,8 @@ int calendar_part(const char *name, size_t *length)
 
 const char *calendar_part_name(int part) { return parts[part]; }
 
+int calendar_no_part(const char *name) { return fail_choice(USAGE, "part of a date", name, parts); }
+
 const char *calendar_season(int part, int64_t value)
 {
     return part == SEASON && value >= 1 && value <= 4 ? seasons[value - 1] : NULL;

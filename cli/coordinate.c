@@ -95,12 +95,98 @@ static int widen(coordinate *c, const char *path, tally_dtype later)
     return DONE;
 }
 
+/* How a later file counts that does not count as the first: its date is so many nanoseconds after
+ * that of the first. unit 0: nothing is to be converted. */
+typedef struct later {
+    int64_t unit; /* nanoseconds, of both */
+    __int128 nanos;
+} later;
+
+/* Compares the units and the calendar of a later file with those of the first. */
+static int compare_units(coordinate *c, const input *in, later *how)
+{
+    const char *const units = in->info.units, *const name = in->info.calendar;
+    const int other_units = !same(units, c->units);
+    const coordinate own = {.of = in,
+                            .name = c->name,
+                            .units = (char *)(size_t)units,
+                            .calendar = (char *)(size_t)name};
+    calendar first, k;
+    if (!other_units && same(name, c->calendar)) return DONE;
+
+    int code = calendar_open(&first, c);
+    if (!code && first.unit) code = calendar_open(&k, &own);
+    if (code) return code;
+    if (first.unit && first.unit == k.unit && first.kind == k.kind) {
+        *how = (later){k.unit, k.origin - first.origin};
+        return DONE;
+    }
+
+    c->differs = 1;
+    if (c->any_units) return DONE;
+    const char *const other = other_units ? units : name;
+    const char *const one = other_units ? c->units : c->calendar;
+    return bad_data("%s: the %s of %s is '%s', and in %s '%s': must be the same", in->label,
+                    other_units ? "unit" : "calendar", c->name, other ? other : "", c->of->label,
+                    one ? one : "");
+}
+
+static __int128 whole_of(tally_dtype dtype, const char *value)
+{
+    const int64_t whole = whole_value(dtype, value);
+    return dtype == TALLY_U64 ? (__int128)(uint64_t)whole : (__int128)whole;
+}
+
+/* Adds `nanos` to a value in units. Returns 0 if its type does not have the sum; a sum of floats
+ * is rounded once. *exact: it was not rounded. */
+static int add_nanos(tally_dtype dtype, char *value, const later *how, int *exact)
+{
+    if (dtype == TALLY_F64) {
+        const double x = real_value(dtype, value), nanos = (double)how->nanos,
+                     unit = (double)how->unit, y = nanos / unit, sum = x + y, z = sum - x;
+        memcpy(value, &sum, sizeof sum);
+        *exact = (x - (sum - z)) + (y - z) == 0; /* the error of the sum */
+        return (__int128)nanos == how->nanos && fma(y, unit, -nanos) == 0;
+    }
+    const __int128 sum = whole_of(dtype, value) + how->nanos / how->unit;
+    const int64_t wide = (int64_t)sum;
+    const int32_t narrow = (int32_t)sum;
+    memcpy(value, dtype == TALLY_I32 ? (const void *)&narrow : &wide, tally_dtype_size(dtype));
+    return how->nanos % how->unit == 0 && whole_of(dtype, value) == sum;
+}
+
+/* Converts the numbers of a later file, which are the last of c, to the date of the first file:
+ *    0 days since 2001-01-01   ->   366 days since 2000-01-01 */
+static int convert(coordinate *c, const input *in, const later *how)
+{
+    const size_t size = tally_dtype_size(c->dtype);
+    for (int64_t i = 0; i < in->n; i++) {
+        int exact = 1;
+        const int is_sum =
+            add_nanos(c->dtype, c->values + (size_t)(c->n - in->n + i) * size, how, &exact);
+        if (is_sum && (exact || c->any_units)) continue;
+        c->differs = 1;
+        return c->any_units ? DONE
+                            : bad_data("%s: %s[%lld] has no exact number in the unit of %s, '%s'",
+                                       in->label, c->name, (long long)i, c->of->label, c->units);
+    }
+    c->converted = 1;
+    return DONE;
+}
+
+/* Whether keys of windows may have this type. */
+static int is_key(tally_dtype dtype)
+{
+    return dtype == TALLY_I32 || dtype == TALLY_I64 || dtype == TALLY_U64 || dtype == TALLY_F64;
+}
+
 /* Appends the values of the next file. */
 static int append(coordinate *c, const layout *l, const char *path)
 {
     const int first = !c->values;
     tally_file_options f = {.format = "netcdf", .variable = c->name};
     char is[200];
+    later how = {.unit = 0};
     input in;
     int code = input_open_beside(&in, c->of->ctx, &f, path);
     if (code) return code;
@@ -113,21 +199,15 @@ static int append(coordinate *c, const layout *l, const char *path)
     } else if (first) {
         c->units = text_for(&code, "the units", in.info.units);
         c->calendar = text_for(&code, "the units", in.info.calendar);
-        const int is_key = in.dtype == TALLY_I32 || in.dtype == TALLY_I64 || in.dtype == TALLY_U64;
-        c->dtype = c->part >= 0 ? TALLY_I32 : is_key || c->as_stored ? in.dtype : TALLY_F64;
-    } else if (c->any_units) {
-        c->differs |= !same(in.info.units, c->units) || !same(in.info.calendar, c->calendar);
-    } else if (c->part < 0 &&
-               (!same(in.info.units, c->units) || !same(in.info.calendar, c->calendar))) {
-        const int unit = !same(in.info.units, c->units);
-        const char *const other = unit ? in.info.units : in.info.calendar;
-        const char *const one = unit ? c->units : c->calendar;
-        code = bad_data("%s: the %s of %s is '%s', and in %s '%s': must be the same", path,
-                        unit ? "unit" : "calendar", c->name, other ? other : "", c->of->label,
-                        one ? one : "");
+        c->dtype = c->part >= 0                       ? TALLY_I32
+                   : is_key(in.dtype) || c->as_stored ? in.dtype
+                                                      : TALLY_F64;
+    } else if (c->part < 0) {
+        code = compare_units(c, &in, &how);
+        if (!code && c->dtype != TALLY_F64 &&
+            (in.dtype != c->dtype || (how.unit && !is_key(c->dtype))))
+            code = widen(c, path, in.dtype);
     }
-    if (!code && !first && c->part < 0 && in.dtype != c->dtype && c->dtype != TALLY_F64)
-        code = widen(c, path, in.dtype);
     /* reads them again, as a type that keys of windows may have */
     if (!code && in.dtype != c->dtype && c->part < 0) {
         input_close(&in);
@@ -142,6 +222,7 @@ static int append(coordinate *c, const layout *l, const char *path)
     else if (!code && in.n)
         memcpy(c->values + (size_t)c->n * size, in.data, (size_t)in.n * size);
     if (!code) c->n += in.n;
+    if (!code && how.unit && !c->differs) code = convert(c, &in, &how);
     input_close(&in);
     return code;
 }

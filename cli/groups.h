@@ -53,8 +53,10 @@ typedef struct coordinate {
     const char *name;
     /* keep the stored type; else a type for keys of windows: i32, i64, u64 or f64 */
     int as_stored;
-    int one_file;           /* of joined files the first one has all values */
-    int any_units, differs; /* any_units: sets `differs` if files have other units, and goes on */
+    int one_file; /* of joined files the first one has all values */
+    /* any_units: sets `differs` if a later file's units cannot be converted to the first's, and goes
+     * on; converted: some of them were */
+    int any_units, differs, converted;
     int part; /* -1, or the values are this part of the dates of times (calendar_part), as i32 */
     char *units, *calendar; /* attributes of the first file, or NULL */
     tally_dtype dtype;      /* of the values */
@@ -91,6 +93,7 @@ int calendar_date(const calendar *k, tally_dtype dtype, const void *value, date 
 /* The part of dates that "time.month" names, or -1; *length: of "time". */
 int calendar_part(const char *name, size_t *length);
 const char *calendar_part_name(int part);
+int calendar_no_part(const char *name);               /* the error: "week" is no part */
 int32_t calendar_value(const date *d, int part);      /* a season is 1 (DJF) to 4 */
 const char *calendar_season(int part, int64_t value); /* NULL: the part is no season */
 int calendar_season_number(const char *name);         /* 0: it is none */

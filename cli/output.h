@@ -100,7 +100,7 @@ typedef struct sink sink;
  * lines of the input before the first line that has results. */
 int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
               const int64_t *shape, int64_t passed);
-/* netcdf: the coordinate of an axis of which a window leaves steps out (axis_write). */
+/* netcdf: the coordinate of the axis where it is not copied (axis_write). */
 int sink_axis(sink *s, const options *o, const layout *l, int64_t first, int64_t step);
 /* Writes count results, with all lanes, of each operator. */
 int sink_write(sink *s, const char *const *results, int64_t count);
@@ -162,11 +162,12 @@ typedef struct times_of {
     double *values, *bounds; /* bounds: the first and the last of each */
 } times_of;
 /* g: NULL, or the groups of l's steps. Call times_close also after a failure. */
+int netcdf_has(tally *ctx, const char *path, const char *variable); /* a file: is it there? */
 int times_open(times_of *t, const options *o, const input *in, const layout *l, const groups *g);
 int times_write(const times_of *t, tally_file *file, tally *ctx, const char *dimension);
 void times_close(times_of *t);
-/* Writes the coordinate of dimension l->axis where a window has fewer results than there are
- * steps: that of the steps first, first + step, ... */
+/* Writes the coordinate of dimension l->axis, of the steps first, first + step, ..., where it is
+ * not copied: there are fewer results than steps, or joined files count from different dates. */
 int axis_write(tally_file *file, const options *o, const input *in, const layout *l, int64_t first,
                int64_t step, int64_t count);
 /* Describes result i, whose variable is `name`; and the file. */

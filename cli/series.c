@@ -165,7 +165,7 @@ int series_sink(const run *r, sink **to, input *in, int ndim, const int64_t *sha
     const tally_window_options *const w = r->call.window;
     const int64_t passed = series_lines_before(r);
     const int code = sink_open(to, r->ctx, r->o, in, &r->ops, ndim, shape, l->axis ? 0 : passed);
-    return code || !w ? code : sink_axis(*to, r->o, l, passed, w->step > 1 ? w->step : 1);
+    return code ? code : sink_axis(*to, r->o, l, passed, w && w->step > 1 ? w->step : 1);
 }
 
 void series_fit_window(tally_window_options *w, int64_t n)

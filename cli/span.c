@@ -63,11 +63,10 @@ static int part(const char **at, int64_t *nanos)
         unit++;
     if (!figures || unit == UNITS) return NO_PART;
     *at = p + length;
-    /* the last digit must be a whole number of nanoseconds, such as the ninth digit of a second */
-    if (fine || units[unit].nanos % scale) return TOO_FINE;
-    const __int128 product = (__int128)whole * (units[unit].nanos / scale);
-    if (big || product > INT64_MAX) return TOO_LONG;
-    *nanos = (int64_t)product;
+    const __int128 product = (__int128)whole * units[unit].nanos; /* below 2^110 */
+    if (fine || (!big && product % scale)) return TOO_FINE;
+    if (big || product / scale > INT64_MAX) return TOO_LONG;
+    *nanos = (int64_t)(product / scale);
     return IS_PART;
 }
 

@@ -18,7 +18,7 @@ from typing import (
     Any, ClassVar, Literal, NamedTuple, NoReturn, Protocol, SupportsFloat, SupportsIndex, final, overload,
 )
 
-from typing_extensions import Buffer, Self
+from typing_extensions import Buffer, Never, Self
 
 from . import _core as _core
 
@@ -211,14 +211,14 @@ class progress:
 def reduce(
     x: _Input, op: str, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None,
-    by: Any = None, sort: bool = False, dropna: bool = True
+    by: Any = None, sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 @overload
 def reduce(
     x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dim: _Dims | None = None,
     dtype: _DType | None = None,
     keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None,
-    by: Any = None, sort: bool = False, dropna: bool = True
+    by: Any = None, sort: bool = False, dropna: bool = True, **words: Never
 ) -> tuple[Any, ...]: ...
 def scan(
     x: _Input,
@@ -258,6 +258,7 @@ def window(
     offsets: _Input | None = None,
     by: Any = None,
     dropna: bool = True,
+    **words: Never,
 ) -> Any: ...
 def segments(
     x: _Input, offsets: _Input, op: str, /, *, dtype: _DType | None = None, next: _Input | None = None,
@@ -280,8 +281,8 @@ def by_key(
 ) -> Any: ...
 def rolling(
     x: _Input,
-    window: _Window,
     /,
+    window: _Window,
     *,
     axis: _Axis = None,
     dim: _Dims | None = None,
@@ -294,6 +295,7 @@ def rolling(
     dtype: _DType | None = None,
     by: Any = None,
     dropna: bool = True,
+    **words: Never,
 ) -> Rolling: ...
 def cumulative_sum(
     x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
@@ -317,7 +319,7 @@ def digest(x: _Input) -> str: ...
 # one for each operator
 """
 REST = """keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 """
 DTYPE = "axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,\n    "
@@ -325,16 +327,17 @@ DDOF = "correction: float = 0, ddof: float | None = None, "
 WORDS = """span: float | None = None, halflife: float | None = None, com: float | None = None,
     adjust: bool = False, """
 TYPES = {
-    "other": "other: _Input", "ddof=1": "ddof: float = 1", "sample=True": "sample: bool = True",
+    "**words": "**words: Never", "other": "other: _Input",
+    "ddof=1": "ddof: float = 1", "sample=True": "sample: bool = True",
     "correction=None": "correction: float | None = None", "adjust=False": "adjust: bool = False",
 }
 FORMS = {
-    ("", 1): "x: _Input, /, *, " + DTYPE,
-    ("ddof", 1): "x: _Input, /, *, " + DDOF + DTYPE,
-    ("sample", 1): "x: _Input, /, *, sample: bool = False, " + DTYPE,
-    ("alpha", 1): "x: _Input, /, alpha: float | None = None, *, " + WORDS + DTYPE,
-    ("", 2): "x: _Input, y: _Input, /, *, " + DTYPE,
-    ("ddof", 2): "x: _Input, y: _Input, /, *, " + DDOF + DTYPE,
+    ("", 1): "x: _Input, /, *more: Never, " + DTYPE,
+    ("ddof", 1): "x: _Input, /, *more: Never, " + DDOF + DTYPE,
+    ("sample", 1): "x: _Input, /, *more: Never, sample: bool = False, " + DTYPE,
+    ("alpha", 1): "x: _Input, /, alpha: float | None = None, *more: Never, " + WORDS + DTYPE,
+    ("", 2): "x: _Input, y: _Input, /, *more: Never, " + DTYPE,
+    ("ddof", 2): "x: _Input, y: _Input, /, *more: Never, " + DDOF + DTYPE,
 }
 
 
@@ -353,9 +356,9 @@ def typed(arguments):
 def stubs():
     methods = "".join(f"    def {name}({typed(arguments)}) -> Any: ...\n" for name, arguments in signatures())
     running = "".join(
-        f"def {name}(\n    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,\n"
+        f"def {name}(\n    x: _Input, /, *more: Never, axis: _Axis = None, dim: _Dims | None = None,\n"
         "    dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None, by: Any = None,\n"
-        "    dropna: bool = True\n) -> Any: ...\n"
+        "    dropna: bool = True, **words: Never\n) -> Any: ...\n"
         for name in ("cummax", "cummin", "cumprod", "cumsum")
     )
     text = HEAD.replace("@ROLLING@", methods).replace("@RUNNING@", running)

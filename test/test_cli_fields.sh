@@ -28,6 +28,28 @@ line "window sum --by time --last 28d $of feb.nc jan.nc | tail -n +2" '1,2 3,4 8
 bad 1 "tally reduce sum $of jan.nc feb.nc jan.nc" 'tally: jan.nc: time begins at 0, and jan.nc, which comes before, ends at 30: files that are joined must go on ascending'
 bad 1 "tally scan sum $of late.nc jan.nc -o o.nc" 'tally: late.nc: time begins at 0 hours since 2001-01-31, and jan.nc, which comes before, ends at 30 days since 2001-01-01: times of files that are joined must not repeat'
 ok 'ls o.nc 2>/dev/null || echo none' none
+# joined files that count from different dates: results count from the first file's, where its type has the numbers
+dated() { make "$1" "dimensions: time = 2 ; x = 1 ; variables: $2 time(time) ; time:units = \"days since $3\" ; float v(time, x) ; data: time = $4 ; v = $5 ;"; }
+of_time() { ok "tally $1 -o o.nc && ncdump o.nc | grep -E '^ time|time:units|(int|double) time' | tr -s '\n\t ' ' '; echo" "$2"; }
+for row in 'double 0.25,1 double' 'int 0,1 int' 'float 0.25,1 double' 'short 0,1 double'; do
+    read -r type times result <<<"$row"
+    dated d0.nc "$type" '2000-01-01 12:00' "$times" '1, 2' && dated d1.nc "$type" '2001-01-01T15:00 +3' "$times" '3, 4'
+    last=$(tr , ' ' <<<"$times" | awk '{ print 366 + $1 ", " 367 }')
+    of_time 'scan sum --variable v --axis time d1.nc d0.nc' " $result time(time) ; time:units = \"days since 2000-01-01 12:00\" ; time = ${times/,/, }, $last ; "
+    of_time 'window sum -w 2 --edges valid --variable v --axis time d1.nc d0.nc' " $result time(time) ; time:units = \"days since 2000-01-01 12:00\" ; time = 1, $last ; "
+    of_time 'reduce sum --variable v --axis time d1.nc d0.nc' " double time ; time:units = \"days since 2000-01-01 12:00\" ; double time_bnds(bnds) ; time = $(awk -v a="${times%,*}" 'BEGIN { print (a + 367) / 2 }') ; time_bnds = ${times%,*}, 367 ; "
+    line 'window sum --by time --last 366d --variable v --axis time d1.nc d0.nc --to csv | tail -n +2' '1 3 5 7'
+done
+dated d0.nc double 2000-01-01 '0, 1' '1, 2' && dated d1.nc double '2001-01-01 18:00' '0, 0.1' '3, 4'
+of_time 'scan sum --variable v --axis time d0.nc d1.nc' ' double time(time) ; time:units = "days since 2000-01-01" ; time = 0, 1, 366.75, 366.85 ; '
+bad 1 'tally window sum --by time --last 2d --variable v --axis time d0.nc d1.nc' "tally: d1.nc: time[1] has no exact number in the unit of d0.nc, 'days since 2000-01-01'"
+dated d0.nc int 2000-01-01 '0, 1' '1, 2' && dated d1.nc int '2001-01-01 18:00' '0, 1' '3, 4' # 366.75 is no int
+line 'scan sum --variable v --axis time d0.nc d1.nc -o o.nc && ncdump o.nc | sed -n /time:/p | wc -l' 0
+bad 1 'tally window sum --by time --last 2d --variable v --axis time d0.nc d1.nc' "tally: d1.nc: time[0] has no exact number in the unit of d0.nc, 'days since 2000-01-01'"
+dated d0.nc int 1999-12-31 '0, 1' '1, 2' && dated d1.nc int 2000-01-01 '2, 2147483647' '3, 4' # nor is 2^31
+bad 1 'tally window sum --by time --last 2d --variable v --axis time d0.nc d1.nc' "tally: d1.nc: time[1] has no exact number in the unit of d0.nc, 'days since 1999-12-31'"
+bad 2 'tally reduce sum --variable v --axis time --by time.week jan.nc' "tally: there is no part of a date 'week'; choices: year, season, month, day, hour, dayofyear"
+bad 2 'tally reduce sum --variable v --axis time --by when.week jan.nc' "tally: jan.nc: no variable 'when.week'; the variables are time(time 2), v(time 2, x 2)"
 # levels keep the order of the command line
 make high.nc 'dimensions: lev = 1 ; variables: int lev(lev) ; float v(lev) ; data: lev = 2 ; v = 1 ;'
 make low.nc 'dimensions: lev = 1 ; variables: int lev(lev) ; float v(lev) ; data: lev = 1 ; v = 2 ;'
@@ -69,7 +91,6 @@ done
 data 'reduce sum --variable v --axis time --by time.month mar.nc jan.nc feb.nc' 'netcdf o { dimensions: month = 3 ; x = 2 ; variables: float v_sum(month, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:units = "K" ; v_sum:cell_methods = "time: sum" ; int month(month) ; data: v_sum = 4, 6, 12, 14, 20, 22 ; month = 1, 2, 3 ; }'
 data 'reduce sum --variable v --axis time --by time.season jan.nc feb.nc' 'netcdf o { dimensions: season = 1 ; x = 2 ; bnds = 2 ; variables: float v_sum(season, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:units = "K" ; v_sum:cell_methods = "time: sum" ; v_sum:coordinates = "time" ; int season(season) ; season:long_name = "1 DJF, 2 MAM, 3 JJA, 4 SON" ; double time(season) ; time:units = "days since 2001-01-01" ; time:bounds = "time_bnds" ; double time_bnds(season, bnds) ; data: v_sum = 16, 20 ; season = 1 ; time = 29 ; time_bnds = 0, 58 ; }'
 line "reduce max --by time.season $of jan.nc feb.nc" 'season,max DJF,7 DJF,8'
-bad 2 'tally reduce sum --variable v --axis time --by time.week jan.nc' "tally: --by: 'time.week' is no part of a date: .year, .season, .month, .day, .hour or .dayofyear"
 line "scan sum --by time.year $of jan.nc feb.nc | tail -n +2" '1,2 4,6 9,12 16,20'
 # a climatology: two Januaries with a February between them
 steps years.nc 'days since 2001-01-01' '0, 31, 365' '1, 2, 3, 4, 5, 6'

@@ -159,7 +159,7 @@ data 'scan max --dtype u8 bytes.txt' 'netcdf o { dimensions: dim0 = UNLIMITED ; 
 data 'reduce max --variable days classic.nc classic.nc' 'netcdf o { dimensions: dim0 = 2 ; variables: short data(dim0) ; data: data = 8, 8 ; }'
 echo 'netcdf odd { dimensions: a\ b = 2 ; x = 2 ; variables: int v(a\ b, x) ; data: v = 1, 2, 3, 4 ; }' >odd.cdl && ncgen -o odd.nc odd.cdl
 data 'scan sum --axis 1 odd.nc' 'netcdf o { dimensions: a\ b = 2 ; x = 2 ; variables: int64 v_sum(a\ b, x) ; v_sum:long_name = "sum of v" ; data: v_sum = 1, 3, 3, 7 ; }'
-# What steps are: attributes too, but not the names of variables that are left behind; of joined files if all have one unit.
+# What steps are: attributes too, but not the names of variables that are left behind; of joined files those that count in the unit of the first.
 in_days() {
     echo "netcdf $1 { dimensions: t = 2 ; x = 2 ; b = 2 ; variables: int t(t) ; t:units = \"$2\" ; t:bounds = \"t_b\" ; t:axis = \"T\" ;
  int t_b(t, b) ; int v(t, x) ; v:_FillValue = -1 ; data: t = $3 ; v = 1, 2, 3, -1 ; }" >$1.cdl && ncgen -o $1.nc $1.cdl
@@ -169,7 +169,7 @@ v='--variable v --dtype f64'
 data "scan last $v --axis 1 one.nc" 'netcdf o { dimensions: t = 2 ; x = 2 ; variables: double v_last(t, x) ; v_last:_FillValue = NaN ; v_last:long_name = "last of v" ; int t(t) ; t:units = "days since 2000-1-1" ; t:axis = "T" ; data: v_last = 1, 2, 3, _ ; t = 5, 6 ; }'
 data "reduce count $v --axis x one.nc" 'netcdf o { dimensions: t = 2 ; variables: int64 v_count(t) ; v_count:long_name = "count of v" ; v_count:units = "1" ; int t(t) ; t:units = "days since 2000-1-1" ; t:axis = "T" ; data: v_count = 2, 1 ; t = 5, 6 ; }'
 data "scan last $v --axis t one.nc two.nc" 'netcdf o { dimensions: t = 4 ; x = 2 ; variables: double v_last(t, x) ; v_last:_FillValue = NaN ; v_last:long_name = "last of v" ; int t(t) ; t:units = "days since 2000-1-1" ; t:axis = "T" ; data: v_last = 1, 2, 3, _, 1, 2, 3, _ ; t = 5, 6, 7, 8 ; }'
-data "scan last $v --axis t one.nc other.nc" 'netcdf o { dimensions: t = 4 ; x = 2 ; variables: double v_last(t, x) ; v_last:_FillValue = NaN ; v_last:long_name = "last of v" ; data: v_last = 1, 2, 3, _, 1, 2, 3, _ ; }'
+data "scan last $v --axis t one.nc other.nc" 'netcdf o { dimensions: t = 4 ; x = 2 ; variables: double v_last(t, x) ; v_last:_FillValue = NaN ; v_last:long_name = "last of v" ; int t(t) ; t:units = "days since 2000-1-1" ; data: v_last = 1, 2, 3, _, 1, 2, 3, _ ; t = 5, 6, 373, 374 ; }'
 # Results that are none.
 data "reduce nanmax $v --axis t --empty -9 one.nc" 'netcdf o { dimensions: x = 2 ; bnds = 2 ; variables: double v_nanmax(x) ; v_nanmax:_FillValue = -9. ; v_nanmax:long_name = "nanmax of v" ; v_nanmax:cell_methods = "t: maximum" ; v_nanmax:coordinates = "t" ; double t ; t:units = "days since 2000-1-1" ; t:bounds = "t_bnds" ; double t_bnds(bnds) ; data: v_nanmax = 3, 2 ; t = 5.5 ; t_bnds = 5, 6 ; }'
 # A dimension bnds of another length is there.

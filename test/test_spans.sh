@@ -43,7 +43,7 @@ for length in 9223372036854775808 1e19 1e-19 1e-400; do
     bad 2 "tally window sum --by 1 --column 2 --last 5 --next=$length six.csv" "tally: --next is '$length': $must"
 done
 bad 2 'tally window sum --by 1 --column 2 --last=-9223372036854775808 --next 9223372036854775807 six.csv' 'tally: the window would end before it begins: --last is -9223372036854775808 and --next 9223372036854775807'
-for length in 1.0000000000s 0.5ns 1.5000us 0.00000000000000000000000h; do
+for length in 1.0000000001s 0.5ns 1.5001us 0.00000000000000000000000h; do
     bad 2 "tally window sum --by 1 --column 2 --last $length six.csv" "tally: --last is '$length': must have no digits of less than a nanosecond, as in nine after the point of a second"
 done
 bad 2 'tally window sum --by 1 --column 2 --last 9223372037s six.csv' "tally: --last is '9223372037s': must be below 2^63 nanoseconds"
@@ -172,6 +172,8 @@ bad 2 "printf '1 1\n' | tally window sum --by 1 --last 2s --column 2" 'tally: st
 bad 2 'tally window sum --last 2s --column load l.csv' "tally: --last needs the column that has the times: --by time, or --by city,time for each city's own"
 bad 2 "tally window sum --last 2m $by" "tally: --last is '2m', which is no length of time: 500ms, 2s, 1.5h, 1h30min (units: ns, us, ms, s, min, h, d, w), or a plain number where the times are numbers"
 bad 2 "tally window sum --last 0.5ns $by" "tally: --last is '0.5ns': must have no digits of less than a nanosecond, as in nine after the point of a second"
+same "tally window sum --last 1000000000.0ns $by" "tally window sum --last 1s $by"
+same "tally window sum --last 1.0000000000s $by" "tally window sum --last 1s $by"
 bad 2 "tally window sum --last 2s --next 3 $by" "tally: --last is '2s' and --next is '3': one is a number and one a length of time"
 bad 2 "tally window sum --last 2s -w 3 $by" 'tally: --width is for windows of lines; --last and --next make windows of times: leave one out'
 bad 2 "tally window sum --last=-2s $by" 'tally: the window would end before it begins: --last is -2s'

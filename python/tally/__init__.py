@@ -58,6 +58,7 @@ def reduce(
     by=None,
     sort=False,
     dropna=True,
+    **words,
 ):
     """Folds all elements of ``x``, or those along ``axis``, by the operator ``op``.
 
@@ -81,10 +82,11 @@ def reduce(
     ``by`` folds each group of ``x``, which then has one axis: it has a key for each element, text, numbers, times,
     categories or other objects that can be hashed, of NumPy, pandas, Polars or Arrow, or in a list; or it is a list of
     several such keys, a dict or a table of them. The result has a value for each key: for pandas objects a Series whose
-    index has the keys, else a pair ``(keys, values)``, a :class:`Keyed`. Groups are in the order in which their keys
-    first appear, or with ``sort`` in the order of the keys. Elements whose key is missing (NaN, None, null, NaT) are
-    left out; with ``dropna=False`` they are a group. A group's elements keep their order, and its bits are those of
-    its elements alone.
+    index has the keys, else a pair ``(keys, values)``, a :class:`Keyed`, whose values of xarray have the keys as their
+    coordinate. For xarray ``by`` may name a coordinate, or a part of its dates (``"time.month"``). Groups are in the
+    order in which their keys first appear, or with ``sort`` in the order of the keys. Elements whose key is missing
+    (NaN, None, null, NaT) are left out; with ``dropna=False`` they are a group. A group's elements keep their order,
+    and its bits are those of its elements alone.
 
     >>> import tally
     >>> keys, values = tally.reduce([1.5, 2.5, 4.0], "sum", by=["b", "a", "b"])
@@ -100,6 +102,8 @@ def reduce(
     ValueError: an unknown operator, an axis that ``x`` does not have, an ``out`` that does not fit or overlaps ``x``.
     TypeError: ``x`` is no array of numbers, or the operator does not take its type.
     """
+    if words:
+        _words.refuse(op, (), words)
     axis = axis if dim is None else _words.dim(x, axis, dim)
     if by is not None:
         return _by.reduce(_words.all_spelled(op), x, by, sort, dropna, axis, keepdims, dtype, out, next, where)
@@ -180,6 +184,7 @@ def window(
     offsets=None,
     by=None,
     dropna=True,
+    **words,
 ):
     """Folds a window of ``w`` elements at every place along ``axis``.
 
@@ -199,6 +204,8 @@ def window(
 
     ValueError, TypeError: as in :func:`reduce`.
     """
+    if words:
+        _words.refuse(op, (), words)
     if type(w) is int and w > 0 and before is None and after is None and not center:  # the usual case
         back, ahead = w - 1, 0
     else:
@@ -253,8 +260,8 @@ def ranges(x, start, end, op, /, *, axis=None, dim=None, dtype=None, min_count=0
 
 def rolling(
     x,
-    window,
     /,
+    window,
     *,
     axis=None,
     dim=None,
@@ -267,6 +274,7 @@ def rolling(
     dtype=None,
     by=None,
     dropna=True,
+    **words,
 ):
     """Windows with the words and results of ``pandas.Series.rolling``: ``rolling(x, 20).mean()``.
 
@@ -301,6 +309,8 @@ def rolling(
     ValueError: a window that is no number of elements and no fixed length of time (months, years), ``min_periods``
     above a number of elements, times that are not sorted.
     """
+    if words:
+        _words.refuse("rolling", (), words, True)
     axis = axis if dim is None else _words.dim(x, axis, dim)
     given = center or not (on is closed is min_periods is step is by is None)
     if not given and type(window) is int and 0 < window < 1 << 61:
@@ -400,6 +410,10 @@ __all__ = [
     "window",
     *_by_operator,
 ]
+
+
+def __getattr__(name):
+    raise _words.no_such(name, "module 'tally' has no attribute")
 
 
 def __dir__():

@@ -6,7 +6,7 @@ from typing import (
     Any, ClassVar, Literal, NamedTuple, NoReturn, Protocol, SupportsFloat, SupportsIndex, final, overload,
 )
 
-from typing_extensions import Buffer, Self
+from typing_extensions import Buffer, Never, Self
 
 from . import _core as _core
 
@@ -175,36 +175,36 @@ class Rolling:
     def agg(self, op: str, other: _Input | None = None) -> Any: ...
     def count(self) -> Any: ...
     def apply(self, function: Any, *unused: Any, **also_unused: Any) -> NoReturn: ...
-    def sum(self) -> Any: ...
-    def prod(self) -> Any: ...
-    def mean(self) -> Any: ...
-    def var(self, ddof: float = 1, *, correction: float | None = None) -> Any: ...
-    def std(self, ddof: float = 1, *, correction: float | None = None) -> Any: ...
-    def skew(self, sample: bool = True) -> Any: ...
-    def kurt(self, sample: bool = True) -> Any: ...
-    def sumsq(self) -> Any: ...
-    def norm(self) -> Any: ...
-    def min(self) -> Any: ...
-    def max(self) -> Any: ...
-    def range(self) -> Any: ...
-    def argmin(self) -> Any: ...
-    def argmax(self) -> Any: ...
-    def and_(self) -> Any: ...
-    def or_(self) -> Any: ...
-    def xor(self) -> Any: ...
-    def any(self) -> Any: ...
-    def all(self) -> Any: ...
-    def first(self) -> Any: ...
-    def last(self) -> Any: ...
+    def sum(self, **words: Never) -> Any: ...
+    def prod(self, **words: Never) -> Any: ...
+    def mean(self, **words: Never) -> Any: ...
+    def var(self, ddof: float = 1, *, correction: float | None = None, **words: Never) -> Any: ...
+    def std(self, ddof: float = 1, *, correction: float | None = None, **words: Never) -> Any: ...
+    def skew(self, sample: bool = True, **words: Never) -> Any: ...
+    def kurt(self, sample: bool = True, **words: Never) -> Any: ...
+    def sumsq(self, **words: Never) -> Any: ...
+    def norm(self, **words: Never) -> Any: ...
+    def min(self, **words: Never) -> Any: ...
+    def max(self, **words: Never) -> Any: ...
+    def range(self, **words: Never) -> Any: ...
+    def argmin(self, **words: Never) -> Any: ...
+    def argmax(self, **words: Never) -> Any: ...
+    def and_(self, **words: Never) -> Any: ...
+    def or_(self, **words: Never) -> Any: ...
+    def xor(self, **words: Never) -> Any: ...
+    def any(self, **words: Never) -> Any: ...
+    def all(self, **words: Never) -> Any: ...
+    def first(self, **words: Never) -> Any: ...
+    def last(self, **words: Never) -> Any: ...
     def ema(self, alpha: float | None = None, *, span: float | None = None, halflife: float | None = None, com: float | None = None, adjust: bool = False) -> Any: ...
-    def drawdown(self) -> Any: ...
+    def drawdown(self, **words: Never) -> Any: ...
     def dot(self, other: _Input) -> Any: ...
     def wmean(self, other: _Input) -> Any: ...
-    def cov(self, other: _Input, ddof: float = 1, *, correction: float | None = None) -> Any: ...
+    def cov(self, other: _Input, ddof: float = 1, *, correction: float | None = None, **words: Never) -> Any: ...
     def corr(self, other: _Input) -> Any: ...
     def slope(self, other: _Input) -> Any: ...
-    def wvar(self, other: _Input, ddof: float = 1, *, correction: float | None = None) -> Any: ...
-    def wstd(self, other: _Input, ddof: float = 1, *, correction: float | None = None) -> Any: ...
+    def wvar(self, other: _Input, ddof: float = 1, *, correction: float | None = None, **words: Never) -> Any: ...
+    def wstd(self, other: _Input, ddof: float = 1, *, correction: float | None = None, **words: Never) -> Any: ...
     def atmin(self, other: _Input) -> Any: ...
     def atmax(self, other: _Input) -> Any: ...
 
@@ -231,14 +231,14 @@ class progress:
 def reduce(
     x: _Input, op: str, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None,
-    by: Any = None, sort: bool = False, dropna: bool = True
+    by: Any = None, sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 @overload
 def reduce(
     x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dim: _Dims | None = None,
     dtype: _DType | None = None,
     keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None,
-    by: Any = None, sort: bool = False, dropna: bool = True
+    by: Any = None, sort: bool = False, dropna: bool = True, **words: Never
 ) -> tuple[Any, ...]: ...
 def scan(
     x: _Input,
@@ -278,6 +278,7 @@ def window(
     offsets: _Input | None = None,
     by: Any = None,
     dropna: bool = True,
+    **words: Never,
 ) -> Any: ...
 def segments(
     x: _Input, offsets: _Input, op: str, /, *, dtype: _DType | None = None, next: _Input | None = None,
@@ -300,8 +301,8 @@ def by_key(
 ) -> Any: ...
 def rolling(
     x: _Input,
-    window: _Window,
     /,
+    window: _Window,
     *,
     axis: _Axis = None,
     dim: _Dims | None = None,
@@ -314,6 +315,7 @@ def rolling(
     dtype: _DType | None = None,
     by: Any = None,
     dropna: bool = True,
+    **words: Never,
 ) -> Rolling: ...
 def cumulative_sum(
     x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None, dtype: _DType | None = None,
@@ -328,24 +330,24 @@ def cumulative_prod(
     by: Any = None, dropna: bool = True
 ) -> Any: ...
 def cummax(
-    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    x: _Input, /, *more: Never, axis: _Axis = None, dim: _Dims | None = None,
     dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    dropna: bool = True
+    dropna: bool = True, **words: Never
 ) -> Any: ...
 def cummin(
-    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    x: _Input, /, *more: Never, axis: _Axis = None, dim: _Dims | None = None,
     dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    dropna: bool = True
+    dropna: bool = True, **words: Never
 ) -> Any: ...
 def cumprod(
-    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    x: _Input, /, *more: Never, axis: _Axis = None, dim: _Dims | None = None,
     dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    dropna: bool = True
+    dropna: bool = True, **words: Never
 ) -> Any: ...
 def cumsum(
-    x: _Input, /, *, axis: _Axis = None, dim: _Dims | None = None,
+    x: _Input, /, *more: Never, axis: _Axis = None, dim: _Dims | None = None,
     dtype: _DType | None = None, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    dropna: bool = True
+    dropna: bool = True, **words: Never
 ) -> Any: ...
 def define(name: str, text: str, where: str | None = None) -> None: ...
 def operators() -> list[str]: ...
@@ -356,324 +358,324 @@ def digest(x: _Input) -> str: ...
 
 # one for each operator
 def sum(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def prod(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def mean(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def var(
-    x: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def std(
-    x: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def skew(
-    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def kurt(
-    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def sumsq(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def norm(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def min(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def max(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def minmax(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def range(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def argmin(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def argmax(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def and_(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def or_(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def xor(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def any(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def all(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def count(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def first(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def last(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def ema(
-    x: _Input, /, alpha: float | None = None, *, span: float | None = None, halflife: float | None = None, com: float | None = None,
+    x: _Input, /, alpha: float | None = None, *more: Never, span: float | None = None, halflife: float | None = None, com: float | None = None,
     adjust: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def drawdown(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def dot(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def wmean(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def cov(
-    x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def corr(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def slope(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def wvar(
-    x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def wstd(
-    x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def atmin(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def atmax(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nansum(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanprod(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanmean(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanvar(
-    x: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanstd(
-    x: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanskew(
-    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nankurt(
-    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, sample: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nansumsq(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nannorm(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanmin(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanmax(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanminmax(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanrange(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanargmin(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanargmax(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanany(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanall(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanfirst(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanlast(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanema(
-    x: _Input, /, alpha: float | None = None, *, span: float | None = None, halflife: float | None = None, com: float | None = None,
+    x: _Input, /, alpha: float | None = None, *more: Never, span: float | None = None, halflife: float | None = None, com: float | None = None,
     adjust: bool = False, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nandrawdown(
-    x: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nandot(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanwmean(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nancov(
-    x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nancorr(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanslope(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanwvar(
-    x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanwstd(
-    x: _Input, y: _Input, /, *, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, correction: float = 0, ddof: float | None = None, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanatmin(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...
 def nanatmax(
-    x: _Input, y: _Input, /, *, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
+    x: _Input, y: _Input, /, *more: Never, axis: _Axes = None, dim: _Dims | None = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None, by: Any = None,
-    sort: bool = False, dropna: bool = True
+    sort: bool = False, dropna: bool = True, **words: Never
 ) -> Any: ...

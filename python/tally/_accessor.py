@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """x.tally: the functions of tally as methods of arrays and tables of xarray, pandas and Polars."""
 
-from . import operators, rolling
+from . import _words, operators, rolling
 from ._functions import NAMES
 
 __all__ = ["Accessor"]
@@ -32,7 +32,7 @@ class Accessor:
 
     def __getattr__(self, name):
         if name not in _METHODS:
-            raise AttributeError(f"tally has no method {name!r}; dir(x.tally) lists them")
+            raise _words.no_such(name, "tally has no method", "; dir(x.tally) lists them")
         import tally
 
         function = getattr(tally, name)
@@ -46,7 +46,7 @@ class Accessor:
     def __dir__(self):
         return [*_METHODS, "rolling"]
 
-    def rolling(self, window=None, /, **words):
+    def rolling(self, window=None, **words):
         """:func:`tally.rolling`; of xarray the window may be given by its dimension: ``rolling(time=30)``."""
         dims = [name for name in words if name in getattr(self._x, "dims", ())]
         if window is None and len(dims) != 1:

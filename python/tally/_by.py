@@ -49,9 +49,14 @@ class Groups:
         library = _library(x)
         if library != "pandas" and library != "xarray":
             return
+        dims = list(getattr(x, "dims", ())) if library == "xarray" else ["rows"]
+        if len(dims) != 1:
+            raise ValueError(f"by: x must have one dimension, and has {', '.join(map(str, dims)) or 'none'}")
         table = _tables.opened(x)
         if table is not None and table.names:
             x = table.column(0)
+        if hasattr(x, "data_vars"):
+            x = next(iter(x.data_vars.values()), x)
         for _, column in self.columns:
             if _library(column) == library:
                 _kinds.same_labels(x, column, name)
@@ -65,6 +70,8 @@ class Groups:
         keys, library = self.keys(), _library(x)
         if library in ("polars", "pyarrow") and _tables.opened(values) is not None:
             return _tables.with_keys([name for name, _ in self.columns], keys, values)
+        if library == "xarray":
+            values = self._of_groups(x, values, keys)
         if library != "pandas":
             return Keyed(keys[0] if len(keys) == 1 else tuple(keys), values)
         pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
@@ -81,10 +88,23 @@ class Groups:
         name = {"name": x.name} if values.ndim == 1 and hasattr(x, "name") else {}
         return make(values, index=index, **name)
 
+    def _of_groups(self, x, values, keys):
+        """Values of xarray, whose one dimension is the groups, called as the key and with the keys as coordinates."""
+        names = [name for name, _ in self.columns]
+        to = names[0] if len(names) == 1 and names[0] is not None else "group"
+        if values.dims:  # else x has no arrays
+            values = values.rename({next(iter(x.dims)): to})
+        return values.assign_coords({name or to: (to, _kinds._numpy(key)) for name, key in zip(names, keys)})
+
+
+def _others(x, axis):
+    """The axis, if it is not the one dimension of an array of xarray, which the keys go along anyway."""
+    return None if axis is not None and [axis] == list(getattr(x, "dims", ())) else axis
+
 
 def reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, next, where):
     """``tally.reduce(x, op, by=by)``."""
-    _words.alone("by", axis=axis, out=out, keepdims=keepdims or None)
+    _words.alone("by", axis=_others(x, axis), out=out, keepdims=keepdims or None)
     x, by = _tables.keyed_by(x, by)
     groups = Groups(by, sort, dropna)
     groups.same_labels(x)
@@ -96,7 +116,7 @@ def reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, next, where):
 
 def scan(op, x, by, dropna, axis, exclusive, reverse, init, dtype, out, next, where):
     """``tally.scan(x, op, by=by)``."""
-    _words.alone("by", axis=axis, out=out, init=init)
+    _words.alone("by", axis=_others(x, axis), out=out, init=init)
     x, by = _tables.keyed_by(x, by)
     groups = Groups(by, False, dropna)
     groups.same_labels(x)
@@ -105,7 +125,7 @@ def scan(op, x, by, dropna, axis, exclusive, reverse, init, dtype, out, next, wh
 
 def window(op, x, by, dropna, axis, how, dtype, out, next, where):
     """``tally.window(x, op, by=by)``. how: before, after, edges, min_count."""
-    _words.alone("by", axis=axis, out=out)
+    _words.alone("by", axis=_others(x, axis), out=out)
     x, by = _tables.keyed_by(x, by)
     groups = Groups(by, False, dropna)
     groups.same_labels(x)
@@ -119,7 +139,8 @@ class Sorted:
         self.groups = Groups(by, False, dropna)
         self.groups.same_labels(x)
         table = _tables.opened(x)
-        self.shape = _columns.shape_of(x) if table is None else (table.height,)
+        sizes = x.sizes if hasattr(x, "data_vars") else None  # of a Dataset
+        self.shape = tuple(sizes.values()) if sizes else _columns.shape_of(x) if table is None else (table.height,)
         rows = len(self.groups.codes)
         if self.shape != (rows,):
             raise ValueError(f"by has {rows} elements: must have one for each element of x, of shape {self.shape}")

@@ -24,9 +24,11 @@ ValueError, TypeError: as in :func:`tally.reduce`."""
 _TEXT = """
 def make(op):
     def function(
-        x, {second}/, {first}*, axis=None, {words}dim=None, dtype=None, keepdims=False, where=None, out=None,
-        by=None, sort=False, dropna=True
+        x, {second}/, {first}*more, axis=None, {words}dim=None, dtype=None, keepdims=False, where=None, out=None,
+        by=None, sort=False, dropna=True, **words
     ):
+        if more or words:
+            _words.refuse(op, more, words)
         if dim is not None:
             axis = _words.dim(x, axis, dim)
         if by is not None:
@@ -132,7 +134,9 @@ ValueError, TypeError: as in :func:`tally.scan`."""
 def _running(name, op, what):
     scan = _core.scan
 
-    def function(x, /, *, axis=None, dim=None, dtype=None, where=None, out=None, by=None, dropna=True):
+    def function(x, /, *more, axis=None, dim=None, dtype=None, where=None, out=None, by=None, dropna=True, **words):
+        if more or words:
+            _words.refuse(name, more, words)
         if by is not None:
             return _by.scan(op, x, by, dropna, axis, False, False, None, dtype, out, None, where)
         axis = axis if dim is None else _words.dim(x, axis, dim)

@@ -160,7 +160,9 @@ def _dataset(self, x, xarray):
         if not mine and self.verb != "reduce":
             found[name] = variable
             continue
-        changes = {"x": variable, "axis": tuple(mine) if self.verb == "reduce" else mine[0]}
+        changes = {"x": variable}
+        if self.takes("axis"):
+            changes["axis"] = tuple(mine) if self.verb == "reduce" else mine[0]
         for other in ("next", "where"):
             if isinstance(self[other], xarray.Dataset):
                 if name not in self[other]:
@@ -174,6 +176,19 @@ def _dataset(self, x, xarray):
     if self.verb != "reduce" or self["keepdims"]:
         kept = {}
     return xarray.Dataset(found, coords=kept, attrs=x.attrs if _keeps(xarray) else None)
+
+
+def each_array(x, other, run):
+    """run(array, other) of an array, or of each one of a Dataset: of the same shape, with what x has beside it."""
+    import xarray
+
+    attrs = x.attrs if _keeps(xarray) else None
+    if isinstance(x, xarray.Dataset):
+        beside = {name: other[name] if isinstance(other, xarray.Dataset) else other for name in x.data_vars}
+        found = {name: each_array(array, beside[name], run) for name, array in x.data_vars.items()}
+        return xarray.Dataset(found, x.coords, attrs)
+    named = (x.coords, x.dims, x.name) if isinstance(x, xarray.DataArray) else (None, x.dims)
+    return xarray.DataArray(run(x, other), *named, attrs=attrs)
 
 
 def _dims(self, x):

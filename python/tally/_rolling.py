@@ -52,8 +52,9 @@ class Rolling:
     ):
         self._x, self._axis, self._dtype = x, axis, dtype
         self._kept = self._sorted = self._start = self._end = None
-        if axis is None and not hasattr(x, "dims"):  # xarray's dimensions have no first one
-            self._axis = 0
+        dims = list(getattr(x, "dims", ()))  # of xarray: only one of them may be left out
+        if axis is None:
+            self._axis = dims[0] if len(dims) == 1 else None if dims else 0
         if by is not None:
             self._x, by = _tables.keyed_by(x, by)
         if isinstance(on, str):
@@ -76,8 +77,9 @@ class Rolling:
 
     def _group(self, by, dropna, keys, *bounds):
         """Sorts the rows by group: windows become ranges of these."""
-        if self._step != 1 or self._axis not in (0, None):  # None: the one dimension of xarray
+        if self._step != 1 or [self._axis] not in ([0], [None], list(getattr(self._x, "dims", ()))):
             raise ValueError("by: cannot be given with step or axis")
+        self._axis = 0
         self._sorted = rows = Sorted(self._x, by, dropna)
         if keys is not None and len(keys) != rows.rows:
             raise ValueError(f"on has {len(keys)} elements: must have {rows.rows}, one for each row of x")
@@ -130,6 +132,9 @@ class Rolling:
         """How many elements of each window are not NaN. Here ``min_periods`` is about rows, NaN or not, as in
         pandas."""
         return self._fold("count", "count", True)
+
+    def __getattr__(self, name):
+        raise _words.no_such(name, "rolling has no method")
 
     def apply(self, function, *unused, **also_unused):
         """Not there: windows are folded by operators, not by functions of Python. ``tally.define`` makes an operator
@@ -202,7 +207,9 @@ _NAMES = frozenset(_core.operators())
 def _plain(op):
     nan_form, rolling = _nan_form(op), _core.rolling
 
-    def method(self):
+    def method(self, **words):
+        if words:
+            _words.refuse(op, (), words, True)
         if self._sorted is None and self._kept is None:
             least, step = self._minimum, self._step
             return rolling(
@@ -215,14 +222,18 @@ def _plain(op):
 
 
 def _ddof(op):
-    def method(self, ddof=1, *, correction=None):
+    def method(self, ddof=1, *, correction=None, **words):
+        if words:
+            _words.refuse(op, (), words, True)
         return self.agg(f"{op}:{ddof if correction is None else correction}")
 
     return method
 
 
 def _sample(op):
-    def method(self, sample=True):
+    def method(self, sample=True, **words):
+        if words:
+            _words.refuse(op, (), words, True)
         return self.agg(f"{op}:{int(sample)}")
 
     return method
@@ -243,7 +254,9 @@ def _two(op):
 
 
 def _two_ddof(op):
-    def method(self, other, ddof=1, *, correction=None):
+    def method(self, other, ddof=1, *, correction=None, **words):
+        if words:
+            _words.refuse(op, (), words, True)
         return self.agg(f"{op}:{ddof if correction is None else correction}", other)
 
     return method

@@ -119,10 +119,13 @@ class Named(list):
 
 
 def keyed_by(x, by):
-    """A table without the columns that ``by`` names, and the columns of keys; anything else as it is."""
+    """A table or a Dataset without the columns that ``by`` names, and the columns of keys, or coordinates of xarray by
+    their names; anything else as it is."""
     words = [by] if isinstance(by, str) else by
     if not isinstance(words, (list, tuple)) or not any(isinstance(word, str) for word in words):
         return x, by
+    if _library(x) == "xarray":
+        return _keyed_by_coordinates(x, by, words)
     table = opened(x)
     if table is None or not all(isinstance(word, str) or is_column(word) for word in words):
         return x, by  # keys of the rows
@@ -141,9 +144,28 @@ def keyed_by(x, by):
     return x, keys
 
 
+def _keyed_by_coordinates(x, by, words):
+    """The same of xarray: names of coordinates or of a Dataset's arrays, and parts of dates, "time.month"."""
+    if not hasattr(x, "coords") or not all(isinstance(word, str) for word in words):
+        return x, by
+    try:
+        keys = Named((column.name, column) for column in (x[word] for word in words))
+    except (KeyError, AttributeError):
+        if isinstance(by, str):
+            raise ValueError(f"by is {by!r}: x has the coordinates {_listed(x.coords) or 'none'}") from None
+        return x, by  # keys of the rows
+    arrays = [word for word in words if word in getattr(x, "data_vars", ())]
+    return x.drop_vars(arrays) if arrays else x, keys
+
+
 def each_column(x, other, run):
-    """run(column, other) of each column of a table, as a table with the same rows; of anything else run(x, other)."""
+    """run(column, other) of each column of a table or of a Dataset, as one with the same rows; of anything else
+    run(x, other)."""
     table = opened(x)
+    if table is None and _library(x) == "xarray":
+        from ._labelled import each_array
+
+        return each_array(x, other, run)
     if table is None:
         return run(x, other)
     results = []

@@ -7,6 +7,8 @@ from operator import index
 def reach(w, before, after, center):
     """How many elements a window has before its own and after it."""
     if w is None:
+        if before is after is None:
+            raise ValueError("w: must be given, as in window(x, 'mean', 3), or before and after")
         return before or 0, after or 0
     if before is not None or after is not None:
         raise ValueError("w and before or after: give the one or the others")
@@ -42,6 +44,73 @@ def alone(name, **others):
     for other, value in others.items():
         if value is not None:
             raise ValueError(f"{other}: cannot be given with {name}")
+
+
+# what to write instead of arguments that other libraries have; {op} is the operator
+_ARGUMENTS = {
+    "skipna": "tally.nan{op}(x), or the operator 'nan{op}', leaves NaN out, and nulls are always left out",
+    "numeric_only": "x.select_dtypes('number') has the columns of numbers",
+    "min_count": "tally.count(x) says how many elements there are; tally.window takes it, and rolling min_periods=",
+    "min_periods": "tally.rolling(x, 20, min_periods=1) takes it, and tally.window min_count=",
+    "ddof": "var, std, cov and their nan forms take it, in a name as 'var:ddof=1'",
+    "correction": "var, std, cov and their nan forms take it, in a name as 'var:ddof=1'",
+    "weights": "tally.wmean(x, weights) is the weighted mean",
+    "initial": "tally.scan(x, '{op}', init=0) starts at a value",
+    "keep_attrs": "xarray.set_options(keep_attrs=True) keeps attributes",
+    "bias": "sample=True corrects skew and kurt for a sample",
+    "level": "by= takes keys, such as x.index.get_level_values(0)",
+    "groupby": "by= takes the keys",
+}
+
+# and instead of functions
+_NAMES = {
+    "amax": "tally.max",
+    "amin": "tally.min",
+    "average": "tally.wmean(x, weights)",
+    "corrcoef": "tally.corr(x, y)",
+    "cumall": "tally.scan(x, 'all')",
+    "ewm": "tally.scan(x, 'ema:span=10')",
+    "expanding": "tally.scan(x, 'mean')",
+    "groupby": "tally.sum(x, by=keys)",
+    "idxmax": "x.index[tally.argmax(x)]",
+    "idxmin": "x.index[tally.argmin(x)]",
+    "kurtosis": "tally.kurt(x, sample=True)",
+    "nancumsum": "tally.scan(x, 'nansum')",
+    "nancumprod": "tally.scan(x, 'nanprod')",
+    "product": "tally.prod",
+    "ptp": "tally.range",
+    "nanptp": "tally.nanrange",
+    "sem": "tally.std(x, ddof=1) / tally.count(x) ** 0.5",
+    "size": "tally.count",
+    "skewness": "tally.skew(x, sample=True)",
+    "value_counts": "tally.count(x, by=x)",
+    **dict.fromkeys(
+        ["median", "nanmedian", "quantile", "nanquantile", "percentile", "nanpercentile", "mode", "rank", "nunique"],
+        "no operator of tally is one; numpy, pandas and xarray have it",
+    ),
+}
+
+
+_OF_ROLLING = {"skipna": "NaN is no observation of a window, and min_periods=1 takes those that have fewer"}
+
+
+def refuse(op, more, words, rolling=False):
+    """Raises for what a function does not take: arguments by place, and by names of other libraries."""
+    if more:
+        first = more[0]
+        given = f"dim={first!r}" if isinstance(first, str) else f"axis={first!r}" if isinstance(first, int) else "next="
+        raise TypeError(f"{op}: takes its arrays by place, and other arguments by name: {given}")
+    word = next(iter(words))
+    name = op.partition(":")[0].removeprefix("nan").removeprefix("cum") if isinstance(op, str) else "sum"
+    table = _ARGUMENTS | _OF_ROLLING if rolling else _ARGUMENTS
+    if word not in table:
+        raise TypeError(f"{op} got an unexpected keyword argument {word!r}")
+    raise TypeError(f"{op} has no {word}=: {table[word].format(op=name)}")
+
+
+def no_such(name, of, more=""):
+    """The exception for a function or a method that is not there."""
+    return AttributeError(f"{of} {name!r}" + (f": {_NAMES[name]}" if name in _NAMES else more))
 
 
 def dim(x, axis, dim):

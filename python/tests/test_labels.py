@@ -145,3 +145,38 @@ def test_fragments_that_are_not_exact_are_no_exact_sums():
         parts += tally.Fragment("var", [1.0 + i], 3 * i)
     with pytest.raises(ValueError, match="data is a fragment of 'var'"):
         tally.Exact.from_bytes(bytes(parts))
+
+
+def test_words_of_other_libraries():
+    """Arguments and functions that others have are told with what to write here."""
+    x = pd.Series([1.0, 2.0, 3.0])
+    for call, words in (
+        (lambda: tally.sum(x, skipna=True), "sum has no skipna=: tally.nansum(x), or the operator 'nansum', leaves"),
+        (lambda: tally.cumsum(x, skipna=True), "cumsum has no skipna=: tally.nansum(x), or the operator 'nansum'"),
+        (lambda: tally.reduce(x, "mean", skipna=True), "mean has no skipna=: tally.nanmean(x)"),
+        (lambda: tally.mean(x, numeric_only=True), "mean has no numeric_only=: x.select_dtypes('number') has"),
+        (lambda: tally.sum(x, min_count=1), "sum has no min_count=: tally.count(x) says"),
+        (lambda: tally.window(x, "sum", 2, min_periods=1), "sum has no min_periods=: tally.rolling(x, 20, min_per"),
+        (lambda: tally.mean(x, ddof=1), "mean has no ddof=: var, std, cov and their nan forms take it"),
+        (lambda: tally.rolling(x, 2).mean(numeric_only=True), "mean has no numeric_only="),
+        (lambda: tally.rolling(x, 2).std(skipna=True), "std has no skipna=: NaN is no observation of a window"),
+        (lambda: tally.rolling(x, 2, win_type="x"), "rolling got an unexpected keyword argument 'win_type'"),
+        (lambda: tally.sum(x, "time"), "sum: takes its arrays by place, and other arguments by name: dim='time'"),
+        (lambda: tally.cumsum(x, 0), "cumsum: takes its arrays by place, and other arguments by name: axis=0"),
+        (lambda: tally.dot(x, x, x), "dot: takes its arrays by place, and other arguments by name: next="),
+    ):
+        with pytest.raises(TypeError) as told:
+            call()
+        assert str(told.value).startswith(words)
+    for call, words in (
+        (lambda: tally.median, "module 'tally' has no attribute 'median': no operator of tally is one"),
+        (lambda: tally.nancumsum, "module 'tally' has no attribute 'nancumsum': tally.scan(x, 'nansum')"),
+        (lambda: tally.nothing, "module 'tally' has no attribute 'nothing'"),
+        (lambda: tally.rolling(x, 2).quantile, "rolling has no method 'quantile': no operator of tally is one"),
+    ):
+        with pytest.raises(AttributeError) as told:
+            call()
+        assert str(told.value).startswith(words)
+    assert tally.rolling(x, window=2).sum().tolist()[1:] == [3, 5]
+    with pytest.raises(ValueError, match="w: must be given, as in window"):
+        tally.window(x, "mean")

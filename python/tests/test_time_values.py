@@ -357,3 +357,16 @@ def test_times_that_are_not_sorted_are_told_by_their_name():
         tally.rolling([1, 2, 3, 4], "2s", on=np.array([1, 5, 3, 9], "M8[s]")).sum()
     with pytest.raises(ValueError, match=r"on has times of .*, and none is rounded: give on.astype\('int64'\)"):
         tally.rolling([1, 2], "2s", on=np.array([1, 2], "M8[as]")).sum()
+
+
+@pytest.mark.parametrize("op", ["nanmax", "nanmin", "max"])
+def test_where_with_nulls(op):
+    """A null is neither True nor False, of times as of numbers."""
+    x = pd.Series(pd.to_datetime(["2000-01-01", "2000-01-03", None, "2000-01-02"]))
+    nulls = pd.Series([True, None, True, True], dtype="boolean")
+    masked = np.ma.array([True, True, True, True], mask=[0, 1, 0, 0])
+    for times in (x, x - x[0], pd.Series([1.0, 2.0, 3.0, 4.0])):
+        for where in (nulls, masked if op[:3] == "nan" else nulls):
+            with pytest.raises(ValueError, match="where has elements that are left out"):
+                tally.reduce(times if where is nulls else times.to_numpy(), op, where=where)
+    assert tally.nanmax(x, where=nulls.fillna(False)) == x[3]

@@ -186,4 +186,39 @@ def test_axes_of_numpy_and_keys_of_one_dimension():
     assert tally.sum(x, axis=np.int64(1)).dims == ("a",)
     line = xr.DataArray([1.0, 2.0, 3.0], dims="t")
     found = tally.rolling(line, 2, by=["a", "b", "a"], min_periods=1).sum()
-    assert np.asarray(found).tolist() == [1, 2, 4]
+    assert found.dims == ("t",) and found.values.tolist() == [1, 2, 4]
+
+
+def test_keys_give_fields():
+    days = np.array(["2000-01-30", "2000-01-31", "2000-02-01", "2000-02-03"], "M8[ns]")
+    beside = {"time": days, "lab": ("time", list("abab")), "kind": ("time", [1, 1, 1, 2])}
+    x = xr.DataArray([1.0, 2.0, 3.0, 4.0], dims="time", coords=beside, name="v", attrs={"units": "K"})
+    table = xr.Dataset({"v": x, "w": 2 * x, "key": ("time", list("xyyx"))})
+    pairs = x.copy(data=[1, 2, 4, 6])
+    for by in ("lab", x.lab, list("abab")):
+        for dim in (None, "time"):
+            xr.testing.assert_identical(tally.rolling(x, 2, by=by, min_periods=1, dim=dim).sum(), pairs)
+            xr.testing.assert_identical(tally.scan(x, "sum", by=by, dim=dim), pairs)
+    assert tally.rolling(x, "2D").sum().values.tolist() == [1, 3, 5, 4]  # its one dimension has times
+    assert tally.rolling(x, "2D", by="kind").sum().values.tolist() == [1, 3, 5, 4]
+    assert tally.rolling(x, 2, by="lab", min_periods=1).corr(x).dims == ("time",)
+    found = tally.rolling(table, 2, by="key", min_periods=1).sum()
+    assert found.v.values.tolist() == [1, 2, 5, 5] and found.w.values.tolist() == [2, 4, 10, 10]
+    assert sorted(found.data_vars) == ["v", "w"] and found.time.equals(x.time)
+    keys, values = tally.sum(table, by=["key", "lab"])
+    assert [each.tolist() for each in keys] == [list("xyyx"), list("abab")] and values.v.dims == ("group",)
+    assert values.lab.values.tolist() == list("abab")
+    keys, values = tally.mean(x, by="time.month")
+    assert values.dims == ("month",) and values.month.values.tolist() == keys.tolist() == [1, 2]
+    assert values.equals(x.groupby("time.month").mean())
+    assert tally.sum(x, by=list("xyyx")).values.dims == ("group",)
+    assert tally.scan(table, "sum", by="key").w.values.tolist() == [2, 4, 10, 10]
+    square = x.expand_dims(lat=2)
+    for call, words in (
+        (lambda: tally.sum(x, by="nope"), "by is 'nope': x has the coordinates time, lab, kind"),
+        (lambda: tally.sum(table.assign(z=("lat", [1.0])), by="key"), "by: x must have one dimension, and has "),
+        (lambda: tally.rolling(square, 2, by="lab"), "by: x must have one dimension, and has lat, time"),
+        (lambda: tally.sum(square, by=x.lab), "by: x must have one dimension, and has lat, time"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
