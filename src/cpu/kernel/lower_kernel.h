@@ -47,108 +47,85 @@ TL_INLINE void W(soa_set)(W(soa) * b, int64_t j, SS s)
 /* n, n + dn, n + 2 dn, ... */
 TL_INLINE TL_VE(real) W(counts)(int64_t n, int dn) { return W(numbers)(n, W(ramp)(), dn); }
 
-/* Lowers state j of b, which is of n elements; `first` is the origin of their indices. */
-TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) * b, int64_t j, int64_t n, int64_t first,
-                            tl_par p)
+/* Lane l of a then of b, for each l, in two vectors. */
+#define TL_ZIP(l)      ((l) / 2 + (l) % 2 * TL_V)
+#define TL_ZIP_HIGH(l) (TL_ZIP(l) + TL_V / 2)
+
+/* The OP_LANES vectors of results of V states of n elements; `first`: the origins of indices. */
+TL_INLINE void W(lowered)(TL_VE(result) * r, VS s, TL_VE(real) n, TL_VE(idx) first, tl_par p)
 {
-    SS s = W(soa_get)(b, j);
-    TL_OUT_T r = TL_RESULT(TL_S(lower)(s, (TL_REAL_T)n, first, p), p);
-    memcpy(out, &r, sizeof r);
+    r[0] = TL_RESULT(TL_VE(lower)(s, n, first, p), p);
 #if OP_LANES == 2
-    r = TL_RESULT(TL_S(lower_1)(s, (TL_REAL_T)n, first, p), p);
-    memcpy(out + 1, &r, sizeof r);
+    const TL_VE(result) a = r[0], b = TL_RESULT(TL_VE(lower_1)(s, n, first, p), p);
+    r[0] = TL_SHUFFLE(a, b, TL_EACH_LANE(TL_ZIP));
+    r[1] = TL_SHUFFLE(a, b, TL_EACH_LANE(TL_ZIP_HIGH));
 #endif
 }
 
-/* The results of one row; k.rows is not used. Copies of k's members stay in registers. */
-TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, tl_lower k, int stream, tl_par p)
+/* Stores the first `count` results of `vectors` vectors, a constant. stream: with non-temporal
+ * stores, if it is all. */
+TL_INLINE void W(store)(TL_OUT_T *out, const TL_VE(result) * r, int vectors, int64_t count,
+                        int stream)
 {
-    const int64_t from = k.from, m = k.m, n = k.n, first = k.first;
-    const int dn = k.dn, dfirst = k.dfirst;
-    int64_t j = 0;
-
-#if OP_LANES == 1
-    /* Non-temporal stores need an aligned target: lower up to one vector of results singly. */
-    if (stream)
-        for (; j < m && ((uintptr_t)(out + j) & (sizeof(TL_VE(result)) - 1)); j++)
-            W(lower_one)(out + j, b, from + j, n + j * dn, first + j * dfirst, p);
-    for (; j + TL_V <= m; j += TL_V) {
-        TL_VE(idx) origin = dfirst ? W(iota)(first + j) : (TL_VE(idx)){0} + first;
-        TL_VE(real) count = W(counts)(n + j * dn, dn);
-        TL_VE(result) r = TL_VE(lower)(W(soa_load)(b, from + j), count, origin, p);
-        r = TL_RESULT(r, p);
-        if (stream)
-            tl_stream_store(out + j, &r, sizeof r);
-        else
-            memcpy(out + j, &r, sizeof r);
+    assert(0 < count && count <= vectors * TL_V && vectors <= 16);
+    if (count < vectors * TL_V) {
+        TL_VE(result) copy[16]; /* so that r itself stays in registers */
+        TL_UNROLL for (int v = 0; v < vectors; v++) copy[v] = r[v];
+        memcpy(out, copy, (size_t)count * sizeof *out);
+    } else if (stream) {
+        TL_UNROLL for (int v = 0; v < vectors; v++)
+            tl_stream_store(out + v * TL_V, &r[v], sizeof r[v]);
+    } else {
+        TL_UNROLL for (int v = 0; v < vectors; v++) memcpy(out + v * TL_V, &r[v], sizeof r[v]);
     }
-#else
-    (void)stream;
-#endif
-    for (; j < m; j++)
-        W(lower_one)(out + j * OP_LANES, b, from + j, n + j * dn, first + j * dfirst, p);
+}
+
+/* How many of m results the next `most` are: fewer, up to where non-temporal stores are aligned. */
+TL_INLINE int64_t W(step_to)(const TL_OUT_T *out, int64_t m, int64_t most, int stream)
+{
+    if (stream) most -= (int64_t)((uintptr_t)out / sizeof *out & (TL_V - 1));
+    return m < most ? m : most;
 }
 
 /* Lowers k->rows rows of k->m results; see tl_lower. */
 static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_par p)
 {
+    const int64_t m = k->m;
+    const int dn = k->dn, dfirst = k->dfirst,
+              stream = OP_LANES == 1 && k->stream && (uintptr_t)out % sizeof(TL_OUT_T) == 0;
+    int64_t from = k->from, n = k->n, first = k->first;
     TL_OUT_T *to = out;
-    tl_lower row = *k;
 
-    assert(k->rows > 0 && k->m >= 0 && k->from >= 0);
-    assert(k->from + (k->rows - 1) * k->width + k->m <= TL_SOA);
-    assert(!k->counts || (k->rows == 1 && k->m % TL_ABREAST == 0 && !k->dfirst));
+    assert(k->rows > 0 && m >= 0 && from >= 0);
+    assert(from + (k->rows - 1) * k->width + ((m + TL_V - 1) & -TL_V) <= TL_SOA);
+    assert(!k->counts || (k->rows == 1 && m % TL_ABREAST == 0 && !dfirst));
     assert(!k->firsts || k->counts);
 
-    if (k->counts && OP_LANES == 2) {
-        for (int64_t j = 0; j < k->m; j++) {
-            const int64_t first = k->firsts ? k->firsts[j] : k->first;
-            W(lower_one)(to + j * OP_LANES, soa, k->from + j, k->counts[j], first, p);
-        }
-        return;
-    }
-#if OP_LANES == 1
+    for (int64_t row = 0; row < k->rows; row++) {
+        for (int64_t j = 0, step; j < m; j += step) {
+            TL_OUT_T *const at = to + j * OP_LANES;
+            TL_VE(idx) origin = dfirst ? W(iota)(first + j) : (TL_VE(idx)){0} + first;
+            TL_VE(real) count = W(counts)(n + j * dn, dn);
+            TL_VE(result) r[OP_LANES];
 
-    if (k->m % TL_V == 0 && !k->dn && !k->dfirst && !k->stream) { /* whole vectors of lanes */
-        for (int64_t r = 0; r < k->rows; r++) {
-            for (int64_t j = 0; j < k->m; j += TL_V) {
-                TL_VE(real) count = (TL_REAL_T)row.n - (TL_VE(real)){0};
-                if (k->counts) {
-                    int32_t counts __attribute__((vector_size(TL_V * sizeof(int32_t))));
-                    memcpy(&counts, k->counts + j, sizeof counts);
-                    count = TL_TO(counts, TL_REAL_T);
-                }
-
-                TL_VE(idx) origin = (TL_VE(idx)){0} + row.first;
+            if (k->counts) {
+                int32_t given __attribute__((vector_size(TL_V * sizeof(int32_t))));
+                memcpy(&given, k->counts + j, sizeof given);
+                count = TL_TO(given, TL_REAL_T);
                 if (k->firsts) {
-                    int32_t firsts __attribute__((vector_size(TL_V * sizeof(int32_t))));
-                    memcpy(&firsts, k->firsts + j, sizeof firsts);
-                    origin = TL_TO(firsts, int64_t);
+                    memcpy(&given, k->firsts + j, sizeof given);
+                    origin = TL_TO(given, int64_t);
                 }
-
-                TL_VE(result) x = TL_VE(lower)(W(soa_load)(soa, row.from + j), count, origin, p);
-                x = TL_RESULT(x, p);
-                memcpy(to + j, &x, sizeof x);
             }
 
-            to += k->row_step;
-            row.from += k->width;
-            row.n += k->row_n;
-            row.first += k->row_first;
+            step = W(step_to)(at, m - j, TL_V, stream);
+            W(lowered)(r, W(soa_load)(soa, from + j), count, origin, p);
+            W(store)(at, r, OP_LANES, step * OP_LANES, stream);
         }
 
-        return;
-    }
-#endif
-
-    for (int64_t r = 0; r < k->rows; r++) {
-        if (k->stream)
-            W(lower_loop)(to, soa, row, 1, p);
-        else
-            W(lower_loop)(to, soa, row, 0, p);
-        to += k->row_step * (OP_LANES);
-        row.from += k->width;
-        row.n += k->row_n;
-        row.first += k->row_first;
+        to += k->row_step * OP_LANES;
+        from += k->width;
+        n += k->row_n;
+        first += k->row_first;
     }
 }

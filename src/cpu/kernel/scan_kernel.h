@@ -179,7 +179,7 @@ TL_INLINE void W(down)(VS *e, const W(steps) * b, const W(groups) * g, int ends,
         const int inside = s < TL_LOG_G;
         const VS left = b->left[s][j], a = from[j], z = to[j];
         VS middle = W(combine_at)(a, left, W(numbers)(at, nodes[j], 1), 1 << s);
-        W(nodes_below)(nodes, j, s);
+        if (OP_SIZES) W(nodes_below)(nodes, j, s);
         if (g->absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
         if (s > 0 || !ends) {
             from[2 * j] = inside ? W(low1)(a, middle) : W(low2)(a, middle);
@@ -369,7 +369,6 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
     const int64_t m = t->m, b = t->b;
     const int absent = !t->prefix;
     W(steps) steps;
-    TL_VE(result) last = {0};
     VS e[TL_V];
     SS before, node;
 
@@ -383,19 +382,22 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
                    : W(load_part)(left > 0 ? x + from : x, left > 0 ? left : 0, b + from, p);
     }
 
-    tl_tile part = *t;
+    const W(groups) g = {.start = W(starts)(W(up)(&steps, e), &before, absent, b, TL_V, &node),
+                         .absent = absent};
+    W(down)(e, &steps, &g, 0, b);
 #if TL_SCAN_FULL
-    TL_OUT_T results[W(BLOCK)];
-    if (t->out) part.out = results;
-    part.stream = 0;
+    if (t->out) {
+        TL_VE(result) r[TL_V];
+        /* S after an element is the start of the next one; the block's last lane is padding. */
+        if (!t->exclusive)
+            TL_UNROLL for (int k = 0; k < TL_V; k++) e[k] =
+                W(next)(e[k], e[k + 1 < TL_V ? k + 1 : k]);
+        TL_UNROLL for (int k = 0; k < TL_V; k++) r[k] = W(results)(t, 0, k, e[k], p);
+        W(store)(t->out, r, TL_V, m, 0);
+        return;
+    }
 #endif
-    W(groups) g = {W(starts)(W(up)(&steps, e), &before, absent, b, TL_V, &node)};
-    g.end = W(splat)(node);
-    g.absent = absent;
-    W(down_out)(&steps, &g, &part, 0, &last, p);
-#if TL_SCAN_FULL
-    if (t->out) memcpy(t->out, results, (size_t)m * sizeof *results);
-#endif
+    TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, k * TL_V, e[k]);
 }
 
 #endif

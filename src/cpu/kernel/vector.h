@@ -61,19 +61,10 @@ TL_INLINE SS W(twin_s)(SS a, SS b, int64_t n)
 #endif
 }
 
-TL_INLINE TL_VE(idx) W(iota)(int64_t i)
-{
-    TL_VE(idx) r = {0};
-    TL_UNROLL for (int lane = 0; lane < TL_V; lane++) r[lane] = lane;
-    return r + i;
-}
-
-TL_INLINE TL_VE(real) W(ramp)(void)
-{
-    TL_VE(real) r = {0};
-    TL_UNROLL for (int lane = 0; lane < TL_V; lane++) r[lane] = lane;
-    return r;
-}
+#define TL_SELF(lane) lane
+TL_INLINE TL_VE(idx) W(iota)(int64_t i) { return (TL_VE(idx)){TL_EACH_LANE(TL_SELF)} + i; }
+TL_INLINE TL_VE(real) W(ramp)(void) { return (TL_VE(real)){TL_EACH_LANE(TL_SELF)}; }
+#undef TL_SELF
 
 /* from + k * step for a small number k in each lane, rounded once. Numbers of elements are below
  * 2^53, so f64 is exact. */

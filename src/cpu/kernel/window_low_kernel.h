@@ -153,32 +153,9 @@ typedef struct {
 /* Lowers the first lanes of one vector of states to `out`. */
 TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, W(windows) w, int stream, tl_par p)
 {
-    const TL_VE(real) n = w.n;
-    const int64_t m = w.m;
-
-    assert(0 < m && m <= TL_V);
-    TL_VE(idx) origin = W(iota)(w.first);
-    TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, n, origin, p), p);
-#if OP_LANES == 2
-    TL_VE(result) r1 = TL_RESULT(TL_VE(lower_1)(s, n, origin, p), p);
-    TL_OUT_T both[2 * TL_V];
-
-    for (int l = 0; l < TL_V; l++) {
-        both[2 * l] = r[l];
-        both[2 * l + 1] = r1[l];
-    }
-
-    (void)stream;
-    memcpy(out, both, (size_t)m * 2 * sizeof *out);
-#else
-
-    if (m < TL_V)
-        memcpy(out, &r, (size_t)m * sizeof *out);
-    else if (stream)
-        tl_stream_store(out, &r, sizeof r);
-    else
-        memcpy(out, &r, sizeof r);
-#endif
+    TL_VE(result) r[OP_LANES];
+    W(lowered)(r, s, w.n, W(iota)(w.first), p);
+    W(store)(out, r, OP_LANES, w.m * OP_LANES, OP_LANES == 1 && stream);
 }
 
 /* How the windows of a tile are combined: the fold of the high bits, `high_at` places back (small:
