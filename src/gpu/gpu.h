@@ -46,9 +46,11 @@ enum {
     TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
 };
 
-/* A launch's `number`. TL_GROUPS: thread blocks. TL_SHARED_JOBS: jobs, divided equally among as
- * many blocks as can be resident (one more would need a second wave); only for `reduce_single`. */
-typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
+/* A launch's `number`. TL_GROUPS: thread blocks, at most some for each multiprocessor, which share
+ * the jobs. TL_EACH_JOB: a thread block for each job; they begin in the order of the jobs.
+ * TL_SHARED_JOBS: jobs, divided equally among as many blocks as can be resident (one more would
+ * need a second wave); only for `reduce_single`. */
+typedef enum tl_spread { TL_GROUPS, TL_EACH_JOB, TL_SHARED_JOBS } tl_spread;
 
 /* A kernel to be launched. number: as `spread` says; threads: of a block. arguments: `count` values
  * of 8 bytes each: an int64_t, a double or a tl_handle. After them the kernel may have

@@ -17,26 +17,35 @@ typedef struct {
      * and `words` words of the status table */
     int single_pass, more;
     int64_t tiles, words;
-    int whole; /* columns by their parts; after a launch for `chunks` chunks of each */
-    int64_t chunks;
-    int levels; /* long sequences: their nodes, level by level, and at last their results */
-    int packed; /* short sequences, many to a warp */
-    int warps;  /* a warp for each sequence of some chunks */
+    int whole;     /* columns by their parts */
+    int chunk_log; /* 0, or log2 of the elements of their chunks, which a launch before folds */
+    int levels;    /* long sequences: their nodes, level by level, and at last their results */
+    int packed;    /* short sequences, many to a warp */
+    int warps;     /* a warp for each sequence of some chunks */
 } reduce_plan;
 
-/* Columns whose last launch has threads that take them in parts: of at most one level of nodes. */
+/* Columns whose last launch has threads that take them in parts: of so few chunks, if any. */
 static int columns_whole(const tl_batch *b)
 {
     assert(!b->columns_log || !b->in_place);
-    if (b->n < CHUNK) return b->columns_log;
-    return tl_batch_across(b) && b->levels <= 1;
+    return b->columns_log && b->n / CHUNK <= COLUMNS_WHOLE;
 }
 
-/* Those of them whose chunks have a launch before: long ones; short ones, if they are many. */
-static int64_t chunks_before(const tl_gpu_device *d, const tl_batch *b)
+/* So many columns that a thread of a block for each keeps the device busy. */
+static int columns_suffice(const tl_gpu_device *d, const tl_batch *b)
 {
-    const int many = b->rows >> b->columns_log >= 8 * d->gpu->processors;
-    return b->n > COLUMNS_WHOLE || many ? b->n / CHUNK : 0;
+    return b->rows >> b->columns_log >= 8 * d->gpu->processors;
+}
+
+/* log2 of the elements of their chunks: small ones for many columns, unless their nodes are large
+ * or many, or elements are bytes. 0: they need no launch for chunks. */
+static int chunk_log(const tl_gpu_device *d, const tl_batch *b)
+{
+    enum { SMALL_LOG = 8, STATE_MOST = 8, SMALL_MOST = 1024 };
+    const int small = b->rows > LANES && b->state_bytes <= STATE_MOST &&
+                      b->plan->op->elem_bytes > 1 && b->n >> SMALL_LOG <= SMALL_MOST;
+    if (b->n <= COLUMNS_WHOLE && (b->n < CHUNK || !columns_suffice(d, b))) return 0;
+    return small ? SMALL_LOG : ELEMENTS_LOG;
 }
 
 /* Whether pack_columns takes short columns. */
@@ -51,11 +60,11 @@ static int is_packed(const tl_batch *b)
 
 /* Fewer columns, and so more threads for each, until the device is busy. */
 static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl_results *r,
-                                 int64_t chunks, const tl_memory *nodes)
+                                 int chunk_log, const tl_memory *nodes)
 {
     enum { PART = 16, SECTOR = 32 }; /* min elements of a thread; min bytes of a row */
-    const int64_t busy = 3 * l->d->gpu->processors / 2, n = b->n - chunks * CHUNK,
-                  work = n > chunks * PART ? n : chunks * PART;
+    const int64_t busy = 3 * l->d->gpu->processors / 2, chunks = chunk_log ? b->n >> chunk_log : 0,
+                  n = b->n - (chunks << chunk_log), work = n > chunks ? n : chunks;
     const int element = b->plan->op->elem_bytes;
     int64_t log = WHOLE_LOG, each = PART;
 
@@ -73,7 +82,8 @@ static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl
 
     const int64_t jobs = ((b->rows - 1) >> log) + 1;
     return TL_GO(l, whole_columns, jobs, .batch = *b->all, .log = log, .each = each, .jobs = jobs,
-                 .nodes = tl_handle_of(nodes), .chunks = chunks, .results = r->arguments);
+                 .nodes = tl_handle_of(nodes), .chunks = chunks, .size = (int64_t)1 << chunk_log,
+                 .across = 1, .down = b->rows, .results = r->arguments);
 }
 
 static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
@@ -90,7 +100,7 @@ static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
     p.words = (p.tiles ? p.tiles : 1) * ((b->state_bytes + 7) / 8);
     p.single_pass = d->gpu->calls->single_launch && b->rows == 1 && !b->listed && b->long_count &&
                     p.tiles < TILES_MOST && p.words <= tl_status_words(d);
-    p.chunks = p.whole && b->n >= CHUNK ? chunks_before(d, b) : 0;
+    p.chunk_log = p.whole ? chunk_log(d, b) : 0;
     p.packed = b->has_short && !p.whole;
     p.levels = b->long_count && !p.single_pass && !p.whole && (!p.warps || b->listed);
     assert(!p.single_pass || !(p.levels || p.packed));
@@ -109,27 +119,49 @@ static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const t
                     .status_table = d->slot->status_table.memory.handle, .more = p->more);
 }
 
-/* The nodes of chunks of columns. Tables of small elements go through local memory where that is
- * faster: rows of LINE_LEAST to LINE_MOST bytes, of two columns from twice LINE_LEAST on. */
-static tally_status make_column_nodes(const tl_launch *l, const tl_batch *b, tl_handle to)
+/* Where the nodes of columns' chunks of `size` elements are stored: `across` states from a column's
+ * to the next one's, `down` to that below. */
+typedef struct {
+    tl_handle to;
+    int64_t size, across, down;
+} column_nodes;
+
+/* Tables of small elements go through local memory where that is faster: rows of LINE_LEAST to
+ * LINE_MOST bytes, of two columns from twice LINE_LEAST on. */
+static tally_status make_column_nodes(const tl_launch *l, const tl_batch *b, column_nodes c)
 {
     enum { ELEMENT_MOST = 4, LINE_LEAST = 4, LINE_MOST = 64, UNIT = 16 };
-    const int log = b->columns_log, parts = COLUMN_THREADS >> log,
-              element = b->plan->op->elem_bytes;
+    const int parts = COLUMN_THREADS >> b->columns_log, element = b->plan->op->elem_bytes,
+              wide = c.size < CHUNK && b->state_bytes <= 4 && columns_suffice(l->d, b),
+              most = COLUMNS_BLOCK_LOG(element, b->state_bytes) + wide;
     const int64_t line = b->rows <= LANES ? b->rows * element : 0,
-                  least = b->rows == 2 ? 2 * LINE_LEAST : LINE_LEAST,
-                  jobs = tl_column_groups(b) * tl_level_count(b->n, 1),
+                  least = b->rows == 2 ? 2 * LINE_LEAST : LINE_LEAST, count = b->n / c.size,
                   pitch = CHUNK / parts * line + UNIT;
     const int table = b->row_stride == 1 && b->stride == b->rows && element <= ELEMENT_MOST &&
                       (b->x.memory.address + (uint64_t)b->x.byte) % UNIT == 0;
     assert(CHUNK % (UNIT * parts) == 0 && !b->in_place);
 
     if (table && line >= least && line <= LINE_MOST && l->d->gpu->calls->single_launch &&
-        pitch * parts <= l->d->gpu->local_bytes)
-        return TL_GO(l, table_columns, jobs, .batch = *b->long_sequences, .to = to, .log = log,
-                     .jobs = jobs, .pitch = pitch, .local_bytes = pitch * parts);
+        c.size == CHUNK && pitch * parts <= l->d->gpu->local_bytes)
+        return TL_GO(l, table_columns, count, .batch = *b->long_sequences, .to = c.to,
+                     .log = b->columns_log, .jobs = count, .across = c.across, .down = c.down,
+                     .pitch = pitch, .local_bytes = pitch * parts);
 
-    return TL_GO(l, columns, jobs, .batch = *b->long_sequences, .to = to, .log = log, .jobs = jobs);
+    int log = COLUMNS_EACH_LOG(element, b->state_bytes);
+    while (log < most && 1 << log < b->rows) log++;
+    return TL_GO_AS(l, columns, (((b->rows - 1) >> log) + 1) * count, TL_EACH_JOB,
+                    .batch = *b->long_sequences, .to = c.to, .log = log, .size = c.size,
+                    .across = c.across, .down = c.down);
+}
+
+/* The nodes of chunks for reduce_whole. */
+static tally_status make_whole_nodes(const tl_launch *l, const tl_batch *b, int chunk_log,
+                                     tl_memory *nodes)
+{
+    const int64_t states = b->rows * (b->n >> chunk_log);
+    TL_TRY(tl_gpu_take(l->d, (size_t)states * (size_t)b->state_bytes, nodes));
+    const column_nodes c = {tl_handle_of(nodes), (int64_t)1 << chunk_log, 1, b->rows};
+    return make_column_nodes(l, b, c);
 }
 
 tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
@@ -145,7 +177,8 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
     if (status) return status;
 
     const tl_handle to = tl_handle_of(nodes);
-    if (b->columns_log) status = make_column_nodes(l, b, to);
+    const column_nodes c = {to, CHUNK, tl_level_count(b->n, 1), 1};
+    if (b->columns_log) status = make_column_nodes(l, b, c);
 
     for (int k = b->columns_log ? 2 : 1; !status && k <= b->levels; k++)
         status = TL_GO(&own, nodes, b->listed && most < b->counts[k] ? most : b->counts[k],
@@ -172,8 +205,9 @@ tally_status tl_reduce_batch(tl_gpu_device *d, const tl_batch *b, const tl_resul
     (void)c;
     tally_status status = tl_batch_program(d, b, "reduce", &l);
     if (!status && p.single_pass) status = reduce_single(&l, b, r, &p);
-    if (!status && (p.levels || p.chunks)) status = tl_make_nodes(&l, b, &nodes);
-    if (!status && p.whole) status = reduce_whole(&l, b, r, p.chunks, &nodes);
+    if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
+    if (!status && p.chunk_log) status = make_whole_nodes(&l, b, p.chunk_log, &nodes);
+    if (!status && p.whole) status = reduce_whole(&l, b, r, p.chunk_log, &nodes);
     if (!status && p.packed) status = tl_segmented_reduce(&l, b, r);
     if (!status && p.warps) status = tl_by_warp_reduce(&l, b, r);
     if (!status && p.levels) status = finish(&l, b, r, &nodes);

@@ -147,7 +147,7 @@ static int check_launch(tally *c, const tl_kernel_start *start)
     int at = 0;
     check_memory(k->parameters, start, &at);
     check(at == start->count, "%s: %d arguments, not %d", name, start->count, at);
-    check(number > 0 && (spread == TL_SHARED_JOBS || number <= gpu.processors * 32),
+    check(number > 0 && (spread != TL_GROUPS || number <= gpu.processors * 32),
           "%s: %lld groups or jobs", name, (long long)number);
     check(threads == (k->threads ? k->threads : 32 * gpu.warps_in_group), "%s: groups of %d", name,
           threads);

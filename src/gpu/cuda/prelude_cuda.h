@@ -93,6 +93,21 @@ fn void COPY_ALIGNED(int align, LOCAL void *to, GLOBAL const void *from, int byt
 /* Accesses of what is not needed again: it is the first to leave the caches. */
 #define LOAD_LAST(p)     __ldcs(p)
 #define STORE_LAST(p, v) __stcs(p, v)
+
+/* Loads 4 or 8 aligned bytes whose neighbours, 256 bytes in all, are needed soon: L2 gets them. */
+template <class T> fn T load_near(const T *p)
+{
+    u64 wide;
+    u32 word;
+    if (sizeof(T) == 8) {
+        asm volatile("ld.global.L2::256B.u64 %0, [%1];" : "=l"(wide) : "l"(p));
+        return *(T *)&wide;
+    }
+    asm volatile("ld.global.L2::256B.u32 %0, [%1];" : "=r"(word) : "l"(p));
+    return *(T *)&word;
+}
+#define LOAD_NEAR(p) load_near(p)
+
 /* Prefetches the cache line at p into L2. */
 #define PREFETCH(p)      asm volatile("prefetch.global.L2 [%0];" ::"l"(p))
 #define COPY_WAIT()      asm volatile("cp.async.wait_all;" ::: "memory")

@@ -17,6 +17,10 @@ enum { ELEMENTS_LOG = 10, STATES_LOG = 8, CHUNK = 1 << ELEMENTS_LOG };
  * thread. */
 enum { COLUMN_THREADS = 4 * LANES, WHOLE_LOG = 8, WHOLE_THREADS = 1 << WHOLE_LOG };
 enum { COLUMNS_LOG = 12, COLUMNS_WHOLE = 1 << COLUMNS_LOG };
+
+/* log2 of the columns of a thread, and of a block. */
+#define COLUMNS_EACH_LOG(elem, state)  ((elem) > 1 && (state) >= 4 && (state) <= 8)
+#define COLUMNS_BLOCK_LOG(elem, state) (5 + COLUMNS_EACH_LOG(elem, state))
 enum { PACK_ROWS = 16, PACK_BYTES = 16 };
 
 /* Flags of a batch. OFFSETS: sequences are given by offsets, and `first` is used. CHOSEN: ids

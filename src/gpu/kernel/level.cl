@@ -69,8 +69,7 @@ fn void higher_nodes(batch b, GLOBAL state *nodes, int level, i64 jobs, LOCAL st
 KERNEL_OF(nodes)
 {
     BATCH_OF_PARAMETERS;
-    BOX
-    const int first = level == 1;
+    BOX const int first = level == 1;
     if (!SKIPS || first) chunk_nodes(b, nodes, first ? jobs : 0, box);
     if (!SKIPS) WARP_BARRIER();
     if (!SKIPS || !first) higher_nodes(b, nodes, (int)level, first ? 0 : jobs, box);
@@ -88,57 +87,75 @@ KERNEL_OF(nodes)
  *
  * 2^log columns, the least power of two for all columns, share a warp; log is 1 to 5. */
 
-/* Folds `count` elements of a column. It leaves a node in `stack` for each set bit of count, the
- * highest first. x: the first element, which has index `at`; step: the bytes between elements. */
-fn void fold_down(GLOBAL const u8 *x, i64 step, i64 at, int count, par p, state *stack)
+/* The node of n neighbouring states, which it overwrites. Loops with a halving bound are not
+ * unrolled; v would then be in local memory, and 3 times as slow. */
+fn state fold_states(state *v, const int n, const i64 unit)
 {
-    enum { STEP = sizeof(state) > 8 ? 8 : 16 }; /* elements in registers at a time */
+    UNROLL for (int k = 0; k < 4; k++) UNROLL for (int i = 0; i + (1 << k) < n; i += 2 << k) v[i] =
+        TWIN(v[i], v[i + (1 << k)], unit << k);
+    return v[0];
+}
+
+/* Items of a column: elements, or (of_states) nodes of `unit` elements. x: the first one, which has
+ * index `at`; step: the bytes between items. */
+typedef struct {
+    GLOBAL const u8 *x;
+    i64 step, at, unit;
+} column_items;
+
+/* Folds `count` items. It leaves a node in `stack` for each set bit of count, the highest first. */
+fn void fold_down(column_items c, int count, par p, state *stack, const int of_states)
+{
+    enum { STEP = sizeof(state) > 8 ? 8 : 16 }; /* items in registers at a time */
     int top = 0;
+    state v[STEP];
     elem e[STEP];
 
-    for (int j = 0; j < count / STEP; j++, at += STEP) {
-        state v[STEP];
-        load_down(e, STEP, x, step, STEP);
-        UNROLL for (int k = 0; k < STEP; k++) v[k] = lift_e(e[k], at + k, p);
-        x += STEP * step;
+    for (int j = 0; j < count / STEP; j++, c.at += STEP) {
+        if (!of_states) load_down(e, STEP, c.x, c.step, STEP);
+        UNROLL for (int k = 0; k < STEP; k++) v[k] =
+            of_states ? *(GLOBAL const state *)(c.x + k * c.step) : lift_e(e[k], c.at + k, p);
+        c.x += STEP * c.step;
 
-        /* Loops with a halving bound are not unrolled; v would then be in local memory, and 3 times
-         * as slow. */
-        UNROLL for (int k = 0; k < 4; k++)
-            UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k)
-                v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
-        for (int t = j, n = STEP; t & 1; t >>= 1, n *= 2) v[0] = TWIN(stack[--top], v[0], n);
-        stack[top++] = v[0];
+        state one = fold_states(v, STEP, c.unit);
+        for (int t = j, n = STEP; t & 1; t >>= 1, n *= 2) one = TWIN(stack[--top], one, n * c.unit);
+        stack[top++] = one;
     }
 
     const int rest = count % STEP;
     if (!rest) return;
 
-    if (ADDRESS(x) % TL_SIZE == 0) {
+    if (of_states) {
         UNROLL for (int k = 0; k < STEP - 1; k++)
         {
-            if (k < rest) e[k] = *(GLOBAL const elem *)(x + k * step);
+            if (k < rest) v[k] = *(GLOBAL const state *)(c.x + k * c.step);
+        }
+    } else if (ADDRESS(c.x) % TL_SIZE == 0) {
+        UNROLL for (int k = 0; k < STEP - 1; k++)
+        {
+            if (k < rest) e[k] = *(GLOBAL const elem *)(c.x + k * c.step);
         }
     } else {
         UNROLL for (int k = 0; k < STEP - 1; k++)
         {
-            if (k < rest) e[k] = load_bytes(x + k * step);
+            if (k < rest) e[k] = load_bytes(c.x + k * c.step);
         }
     }
 
     UNROLL for (int k = 0; k < STEP - 1; k++)
     {
         if (k >= rest) continue;
-        state v = lift_e(e[k], at + k, p);
-        for (int i = 0; k >> i & 1; i++) v = TWIN(stack[--top], v, 1 << i);
-        stack[top++] = v;
+        state one = of_states ? v[k] : lift_e(e[k], c.at + k, p);
+        for (int i = 0; k >> i & 1; i++) one = TWIN(stack[--top], one, c.unit << i);
+        stack[top++] = one;
     }
 }
 
 fn state fold_column(GLOBAL const u8 *x, i64 step, i64 at, int size, par p)
 {
+    const column_items c = {x, step, at, 1};
     state stack[8];
-    fold_down(x, step, at, size, p, stack);
+    fold_down(c, size, p, stack, 0);
     return stack[0];
 }
 
@@ -163,33 +180,89 @@ fn void join_parts(LOCAL state *node, chunk_parts c, GLOBAL state *to, i64 step)
     if (t <= last && t < c.columns) to[t * step] = node[t];
 }
 
-/* A job is a chunk of 2^log columns; jobs go along all columns before the next chunk. The threads
- * of a block go down the chunk together, so that few places of memory are read at once: part q of
- * the chunk is that of the threads q modulo their number. */
+/* Columns of a thread, STEP elements of each of which are in registers at a time. */
+enum {
+    EACH_LOG = COLUMNS_EACH_LOG(TL_SIZE, sizeof(state)),
+    EACH = 1 << EACH_LOG,
+    STEP = EACH * (int)sizeof(state) > 8 ? 8 : 16
+};
+
+/* Loads STEP elements of each of them. x: the first one's; apart: bytes to the others. */
+fn void load_columns(elem e[EACH][STEP], GLOBAL const u8 *x, const i64 *apart, i64 step)
+{
+#ifdef LOAD_NEAR
+    if ((TL_SIZE == 4 || TL_SIZE == 8) && ADDRESS(x) % TL_SIZE == 0) {
+        UNROLL for (int i = 0; i < STEP; i++) UNROLL for (int k = 0; k < EACH; k++) e[k][i] =
+            LOAD_NEAR((GLOBAL const elem *)(x + apart[k] + i * step));
+        return;
+    }
+#endif
+    UNROLL for (int k = 0; k < EACH; k++) load_down(e[k], STEP, x + apart[k], step, STEP);
+}
+
+/* Folds `size` elements of each of them: STEP, or of larger states a multiple. c: of the
+ * first one. */
+fn void fold_columns(state *v, column_items c, const i64 *apart, int size, par p)
+{
+    state stack[4][EACH];
+    int top = 0;
+
+    for (int j = 0; j < size / STEP; j++, c.at += STEP, c.x += STEP * c.step) {
+        elem e[EACH][STEP];
+        load_columns(e, c.x, apart, c.step);
+        UNROLL for (int k = 0; k < EACH; k++)
+        {
+            state one[STEP];
+            UNROLL for (int i = 0; i < STEP; i++) one[i] = lift_e(e[k][i], c.at + i, p);
+            v[k] = fold_states(one, STEP, 1);
+        }
+        for (int t = j, n = STEP; t & 1; t >>= 1, n *= 2) {
+            top--;
+            UNROLL for (int k = 0; k < EACH; k++) v[k] = TWIN(stack[top][k], v[k], n);
+        }
+
+        if (sizeof(state) <= 4 || j + 1 == size / STEP) return;
+        UNROLL for (int k = 0; k < EACH; k++) stack[top][k] = v[k];
+        top++;
+    }
+}
+
+/* A block takes a chunk of `size` elements of 2^log columns; blocks go along all columns before the
+ * next chunk. The threads of a block go down the chunk together, so that few places of memory are
+ * read at once: part q of the chunk is that of the threads q modulo their number. The node of chunk
+ * c of column s is stored at s * across + c * down. */
 KERNEL_OF(columns)
 {
-    enum { ROUNDS = sizeof(state) > 16 ? 2 : sizeof(state) > 8 ? 4 : 8, PART = 16 };
-    SHARED state node[ROUNDS * WHOLE_THREADS];
+    enum {
+        NODES = sizeof(state) > 16  ? 512
+                : sizeof(state) > 8 ? 1024
+                : sizeof(state) > 4 ? 2048
+                                    : 4096
+    };
+    SHARED state node[NODES];
     BATCH_OF_PARAMETERS;
-    const int each = (CHUNK << log) / (ROUNDS * WHOLE_THREADS), size = each > PART ? each : PART,
-              parts = CHUNK / size, t = thread_index(), column = t & ((1 << log) - 1);
-    const i64 groups = ((b.seqs - 1) >> log) + 1, count = level_count(b.n, 1);
+    const int each = (int)(size << log) / NODES, part = each > STEP ? each : STEP,
+              parts = (int)size / part, t = thread_index(), lanes = 1 << (log - EACH_LOG),
+              column = t & (lanes - 1);
+    const i64 groups = ((b.seqs - 1) >> log) + 1, c = group_index() / groups,
+              first = (group_index() - c * groups) << log, left = b.seqs - first;
+    i64 apart[EACH];
+    state v[EACH];
 
-    for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 c = job / groups, first = (job - c * groups) << log, s = first + column;
-        if (s < b.seqs) {
-            for (int q = t >> log; q < parts; q += WHOLE_THREADS >> log) {
-                const i64 at = c * CHUNK_e + q * size;
-                node[(q << log) + column] =
-                    fold_column(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE,
-                                b.stride * TL_SIZE, at, size, b.p);
-            }
-        }
-        BARRIER();
-        const chunk_parts p = {parts, size, (int)log, WHOLE_THREADS, b.seqs - first};
-        join_parts(node, p, to + first * count + c, count);
-        BARRIER();
+    /* Where there is no column, the first one is folded again. */
+    UNROLL for (int k = 0; k < EACH; k++) apart[k] =
+        (column + k * lanes < left ? column + k * lanes : 0) * b.row_stride * TL_SIZE;
+    for (int q = t / lanes; q < parts; q += WHOLE_THREADS / lanes) {
+        const i64 at = c * size + q * part;
+        const column_items items = {b.x + (first * b.row_stride + at * b.stride) * TL_SIZE,
+                                    b.stride * TL_SIZE, at, 1};
+        fold_columns(v, items, apart, part, b.p);
+        UNROLL for (int k = 0; k < EACH; k++) node[(q << log) + column + k * lanes] = v[k];
     }
+
+    BARRIER();
+    const chunk_parts p = {parts, part, (int)log, WHOLE_THREADS, left};
+    join_parts(node, p, to + first * across + c * down, across);
 }
 
 #ifdef COPY_UNIT
@@ -234,7 +307,7 @@ KERNEL_OF(table_columns)
             node[t] = fold_column(r.at + part * r.pitch + s * TL_SIZE, line,
                                   c * CHUNK_e + part * size, size, b.p);
         BARRIER();
-        join_parts(node, all, to + c, level_count(b.n, 1));
+        join_parts(node, all, to + c * down, across);
     }
 }
 #endif
@@ -295,29 +368,28 @@ KERNEL_OF(pack_columns)
 }
 
 /* n items of a column in parts of `size`; an item has `unit` elements, and `before` elements are
- * before the first. */
+ * before the first. A block has 2^log columns; has: this thread's column is one of the batch. */
 typedef struct {
-    int n, size, unit;
+    int n, size, unit, log, has;
     i64 before;
 } column_parts;
 
 fn int last_part(column_parts c) { return c.n ? (c.n - 1) / c.size : 0; }
 
 /* Folds the parts of a column onto v; the result is that of the thread of the last part. node: of
- * full parts, one for each thread; stack: nodes of this thread's part; has: it has a column. */
-shared_fn maybe fold_level(LOCAL state *node, const state *stack, column_parts c, int log, int has,
-                           maybe v)
+ * full parts, one for each thread; stack: nodes of this thread's part. */
+shared_fn maybe fold_level(LOCAL state *node, const state *stack, column_parts c, maybe v)
 {
-    const int t = thread_index(), width = 1 << log, part = t >> log, full = c.n / c.size;
+    const int t = thread_index(), width = 1 << c.log, part = t >> c.log, full = c.n / c.size;
     int done = 0, top = 0;
     BARRIER();
 
     for (int by = 1; 2 * by <= full; by *= 2) {
-        if (has && part % (2 * by) == 0 && part + 2 * by <= full)
+        if (c.has && part % (2 * by) == 0 && part + 2 * by <= full)
             node[t] = TWIN(node[t], node[t + by * width], (i64)by * c.size * c.unit);
         BARRIER();
     }
-    if (!has || part != last_part(c)) return v;
+    if (!c.has || part != last_part(c)) return v;
 
     for (int k = COLUMNS_LOG; k >= 0; k--) {
         const int count = 1 << k;
@@ -330,46 +402,49 @@ shared_fn maybe fold_level(LOCAL state *node, const state *stack, column_parts c
     return v;
 }
 
-/* Columns of up to COLUMNS_WHOLE elements in one launch, or of `chunks` chunks, whose nodes are
- * given, and fewer than CHUNK elements after them. A job is 2^log columns. The threads of a block
- * share the nodes, and then the elements, `each` of a part. */
+/* Folds the items of a column onto v: each thread its part, then as fold_level. */
+shared_fn maybe fold_parted(LOCAL state *node, column_items items, column_parts c, maybe v, par p,
+                            const int of_states)
+{
+    const int t = thread_index(), first = (t >> c.log) * c.size, left = c.n - first;
+    state stack[COLUMNS_LOG + 1];
+
+    if (c.has && left > 0) {
+        items.x += first * items.step, items.at += first;
+        fold_down(items, left < c.size ? left : c.size, p, stack, of_states);
+        node[t] = stack[0];
+    }
+    return fold_level(node, stack, c, v);
+}
+
+/* Columns of up to COLUMNS_WHOLE elements in one launch, or of `chunks` chunks of `size` elements,
+ * whose nodes are given, and fewer than `size` elements after them. A job is 2^log columns. The
+ * threads of a block share the nodes, and then the elements, `each` of a part. */
 KERNEL_OF(whole_columns)
 {
     SHARED state node[WHOLE_THREADS], start[WHOLE_THREADS];
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    const int t = thread_index(), column = t & ((1 << log) - 1), part = t >> log;
-    const i64 before = chunks * CHUNK_e;
-    column_parts high = {(int)chunks, 1, CHUNK, 0},
-                 low = {(int)(b.n - before), (int)each, 1, before};
+    const int column = thread_index() & ((1 << log) - 1), part = thread_index() >> log;
+    const i64 before = chunks * size;
+    column_parts high = {(int)chunks, 1, (int)size, (int)log, 0, 0},
+                 low = {(int)(b.n - before), (int)each, 1, (int)log, 0, before};
     while (high.size << (WHOLE_LOG - log) < high.n) high.size *= 2;
 
     for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 s = (job << log) + column, at = before + part * low.size;
-        const int has = s < b.seqs, left = low.n - part * low.size;
-        state stack[COLUMNS_LOG + 1];
-        maybe v = nothing(b.p);
-        int top = 0;
+        const i64 s = (job << log) + column;
+        high.has = low.has = s < b.seqs;
+        const column_items of_nodes = {(GLOBAL const u8 *)(nodes + s * across),
+                                       down * (i64)sizeof(state), 0, size},
+                           elements = {b.x + (s * b.row_stride + before * b.stride) * TL_SIZE,
+                                       b.stride * TL_SIZE, before, 1};
 
-        for (int k = part * high.size; has && k < high.n && k < (part + 1) * high.size; k++) {
-            state one = nodes[s * chunks + k];
-            for (int i = 0; k >> i & 1 && 2 << i <= high.size; i++)
-                one = TWIN(stack[--top], one, CHUNK_e << i);
-            stack[top++] = one;
-        }
-        if (top) node[t] = stack[0];
-        v = fold_level(node, stack, high, (int)log, has, v);
+        maybe v = fold_parted(node, of_nodes, high, nothing(b.p), b.p, 1);
         if (part == last_part(high)) start[column] = v.s;
         BARRIER();
         v.s = start[column], v.have = chunks > 0;
-
-        if (has && left > 0) {
-            fold_down(b.x + (s * b.row_stride + at * b.stride) * TL_SIZE, b.stride * TL_SIZE, at,
-                      left < low.size ? left : low.size, b.p, stack);
-            node[t] = stack[0];
-        }
-        v = fold_level(node, stack, low, (int)log, has, v);
-        if (has && part == last_part(low)) store_reduced(out, b, s, v, b.n);
+        v = fold_parted(node, elements, low, v, b.p, 0);
+        if (low.has && part == last_part(low)) store_reduced(out, b, s, v, b.n);
         BARRIER();
     }
 }

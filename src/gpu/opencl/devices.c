@@ -181,7 +181,7 @@ tally_status tl_cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
     opencl *g = (opencl *)gpu;
     const char *const name = start->kernel;
 
-    assert(start->spread == TL_GROUPS); /* its tl_gpu_calls.single_launch is 0 */
+    assert(start->spread != TL_SHARED_JOBS); /* its tl_gpu_calls.single_launch is 0 */
     cl_int error = CL_SUCCESS;
     const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0],
                                     program->count, name);
