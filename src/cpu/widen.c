@@ -149,41 +149,51 @@ void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *bef
     plan->core->window_start(k, wide_prefix(plan, before, &copy));
 }
 
-void tl_window_feed(const tl_plan *plan, tl_window_work *k, tl_window_piece *piece)
+/* Sets what to prefetch during a piece, and widens its elements. */
+static void prepare_piece(const tl_plan *plan, tl_window_work *k, tl_window_piece *piece)
 {
     const int64_t prefetch_distance = k->prefetch ? tl_prefetch_distance(k->prefetch) : 0;
     k->next = tl_prefetch_of(plan, (const char *)piece->x - piece->lead * plan->op->elem_bytes,
                              prefetch_distance);
     k->prefetch_old = tl_prefetch_of(plan, piece->old, piece->old ? prefetch_distance : 0);
-    if (plan->in) {
-        int64_t to = plan->in->to_bytes, bytes = plan->in->from_bytes,
-                before = piece->back < TL_WINDOW_BACK ? piece->back : TL_WINDOW_BACK;
-        char *wide = (char *)k->wide + MARGIN * to;
-        widen(plan, wide - before * to, (const char *)piece->x - before * bytes, before + piece->m,
-              PLACE);
-        piece->x = wide;
+    if (!plan->in) return;
 
-        /* readable; the values do not matter */
-        piece->beyond = BEYOND;
+    int64_t to = plan->in->to_bytes, bytes = plan->in->from_bytes,
+            before = piece->back < TL_WINDOW_BACK ? piece->back : TL_WINDOW_BACK;
+    char *wide = (char *)k->wide + MARGIN * to;
+    widen(plan, wide - before * to, (const char *)piece->x - before * bytes, before + piece->m,
+          PLACE);
+    piece->x = wide;
 
-        /* operators with an inverse have one input */
-        if (piece->old) piece->old = widen(plan, (char *)k->wide + PLACE, piece->old, piece->m, 0);
-    }
+    /* readable; the values do not matter */
+    piece->beyond = BEYOND;
 
+    /* operators with an inverse have one input */
+    if (piece->old) piece->old = widen(plan, (char *)k->wide + PLACE, piece->old, piece->m, 0);
+}
+
+void tl_window_feed(const tl_plan *plan, tl_window_work *k, tl_window_piece *piece)
+{
+    prepare_piece(plan, k, piece);
     plan->core->window_feed(k, piece, par_of(plan, PLACE));
 }
 
-void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, tl_lower *l)
+void tl_window_step(const tl_plan *plan, tl_window_work *k, tl_window_piece *piece, void *to,
+                    tl_lower *l)
 {
-    if (!plan->out) {
-        plan->lower->window_lower(to, k, l, plan->par);
-        return;
-    }
-    char *wide = (char *)k->wide + 2 * PLACE;
+    void *const at = plan->out ? (char *)k->wide + 2 * PLACE : to;
     const int stream = l->stream;
-    l->stream = 0;
-    plan->lower->window_lower(wide, k, l, plan->par);
-    tl_narrow_results(plan, to, wide, l->m, stream);
+    if (plan->out) l->stream = 0;
+
+    if (plan->lower->window_run) {
+        prepare_piece(plan, k, piece);
+        plan->lower->window_run(at, k, piece, l, par_of(plan, PLACE));
+    } else {
+        tl_window_feed(plan, k, piece);
+        if (l->m) plan->lower->window_lower(at, k, l, plan->par);
+    }
+
+    if (plan->out && l->m) tl_narrow_results(plan, to, at, l->m, stream);
 }
 
 void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop,
