@@ -166,7 +166,7 @@ TL_INLINE int64_t W(left_of)(int64_t w) { return w & (w - 1) ? w & -w & (TL_V - 
 typedef struct {
     const void *z, *past, *node;
     int64_t w, back, size;
-    int small, top;
+    int small, top, bits;
 } W(recipe);
 
 TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
@@ -180,6 +180,7 @@ TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
         r.small = 1;
         r.top = top;
         r.back = over;
+        r.bits = (int)over;
         return r;
     }
 
@@ -205,11 +206,13 @@ TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t 
     TL_UNROLL for (int b = 1; b >= 0; b--)
     {
         const int64_t back = at - (r->back & ((1 << b) - 1)), before = r->w & -((int64_t)2 << b);
-        if (r->small && r->back >> b & 1)
+        if (r->bits >> b & 1)
             EACH_VECTOR(W(join)(acc[j], W(low)(r->z, b, back + o, p), before, 1 << b));
     }
 
-    if (r->node)
+    if (OP_IDEMPOTENT && r->node)
+        EACH_VECTOR(W(join)(acc[j], W(soa_load)(r->node, at + o), 0, 0));
+    else if (!OP_IDEMPOTENT && r->node)
         EACH_VECTOR(W(join)(acc[j], W(soa_load)(r->node, at + o), r->w - r->size, r->size));
 #undef EACH_VECTOR
 }
