@@ -59,11 +59,11 @@ typedef struct {
 /* Level t from a vector on, up and down, for delays shorter than a row. */
 #define UP(t) \
     if (levels > (t)) { \
-        if (high >> (t)&1) EACH(stash[t][j] = v[j]); \
+        if (down & (int64_t)TL_V << (t)) EACH(stash[t][j] = v[j]); \
         DELAYED(1 << (t), carry + (1 << (t)) - 1, W(join_twins), v, TL_V << (t)) \
     }
 #define DOWN(t) \
-    if (levels > (t) && high >> (t)&1) \
+    if (down & (int64_t)TL_V << (t)) \
     DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, W(join), stash[t], \
             w & -((int64_t)2 * TL_V << (t)), TL_V << (t))
 
@@ -75,18 +75,18 @@ typedef struct {
         DELAYED_LANES(t, low_carry[t], W(join_twins), v[j], 1 << (t)) \
     }
 #define DOWN_LANES(t, other) \
-    if (TL_LOG_V > (t) && down >= 2 << (t) && down & 1 << (t)) \
+    if (TL_LOG_V > (t) && down & 1 << (t)) \
     DELAYED_LANES(t, low_carry[TL_LOG_V + (t)], W(join), other, w & -((int64_t)2 << (t)), 1 << (t))
 
-/* The folds of w from the level of a row on; returns their number. */
-TL_INLINE int W(folds_of)(W(partial_fold) * fold, const tl_window_work *k, int64_t w)
+/* The folds at the bits of `down`, from the level of a row on; returns their number. */
+TL_INLINE int W(folds_of)(W(partial_fold) * fold, const tl_window_work *k, int64_t w, int64_t down)
 {
     W(row_of_vectors) *const ring = k->delay, *const stash =
                                                   (W(row_of_vectors) *)k->stash + TL_LOG_V;
     int folds = 0;
 
     for (int t = tl_top_level(w) - 1; t >= TL_LOG_V + W(LOG_VECTORS); t--)
-        if (w >> t & 1) {
+        if (down >> t & 1) {
             const int j = t - TL_LOG_V - W(LOG_VECTORS);
             fold[folds++] =
                 (W(partial_fold)){ring + W(ring_base)(j), stash[t - TL_LOG_V], (int64_t)1 << j,
@@ -121,7 +121,8 @@ TL_INLINE void W(row_results)(TL_OUT_T *to, const tl_lower *l, const VS *v, int6
 }
 
 /* The windows of w elements that end in the rows of a tile: results if l is given, else staged
- * states in `past`, whose last fold is left to window_lower if w is even. */
+ * states in `past`, whose last fold is left to window_lower if w is even.
+ * Of idempotent operators w is a power of two. */
 static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, int64_t rows,
                                                 void *to, const tl_lower *l, tl_par p)
 {
@@ -132,9 +133,10 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
     const tl_lower lower = l ? *l : (tl_lower){0};
     const TL_VE(real) n = W(counts)(w, 0);
     const void *z0 = k->z0;
-    const int64_t high = w >> TL_LOG_V, left = l ? 0 : W(left_of)(w), down = w & ~left;
-    const int levels = high ? tl_top_level(high) : 0, folds = W(folds_of)(fold, k, w);
-    assert(w >= W(LEVELS));
+    const int64_t left = l ? 0 : W(left_of)(w),
+                  down = OP_IDEMPOTENT ? 0 : w & ~left & ~((int64_t)1 << tl_top_level(w));
+    const int levels = tl_top_level(w) - TL_LOG_V, folds = W(folds_of)(fold, k, w, down);
+    assert(w >= W(LEVELS) && (!OP_IDEMPOTENT || !(w & (w - 1))));
 
     for (int64_t r = 0; r < rows; r++) {
         int64_t at = W(HISTORY) + r * W(ROW), q = k->row + r;
@@ -146,14 +148,12 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
         UP_LANES(3)
         UP(0)
         UP(1)
-#if TL_ONE_FIELD
-        UP(2)
-#endif
+        if (TL_ONE_FIELD) UP(2)
         int64_t base = 0, size = 1;
         for (int t = W(LOG_VECTORS); t < levels; t++, base += size + TL_WINDOW_PAD, size *= 2) {
             VS *slot = ring[base + (q & (size - 1))];
             W(prefetch_row)(slot, size);
-            if (high >> t & 1) EACH(stash[t][j] = v[j]);
+            if (down >> TL_LOG_V >> t & 1) EACH(stash[t][j] = v[j]);
             EACH({
                 VS sum = W(join_twins)(slot[j], v[j], (int64_t)TL_V << t);
                 slot[j] = v[j];
@@ -170,9 +170,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
                 v[j] = sum;
             });
         }
-#if TL_ONE_FIELD
-        DOWN(2)
-#endif
+        if (TL_ONE_FIELD) DOWN(2)
         DOWN(1)
         DOWN(0)
         DOWN_LANES(3, low[3][j])

@@ -159,7 +159,10 @@ TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, W(windows) w, int stream, tl_p
 
 /* The elements of the node that a window folds last, if it is shorter than a vector: the ladder
  * leaves that to window_lower. Else 0. */
-TL_INLINE int64_t W(left_of)(int64_t w) { return w & (w - 1) ? w & -w & (TL_V - 2) : 0; }
+TL_INLINE int64_t W(left_of)(int64_t w)
+{
+    return !OP_IDEMPOTENT && w & (w - 1) ? w & -w & (TL_V - 2) : 0;
+}
 
 /* How the windows of a tile are combined: `past`, `back` places before (small: the highest node,
  * from z), then the node of `size` elements, or NULL. Those of BLOCKS and TWO overlap. */
@@ -169,24 +172,22 @@ typedef struct {
     int small, top, bits;
 } W(recipe);
 
-TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
+TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k, int small)
 {
     const int top = tl_top_level(k->w);
     const int64_t w = k->w, over = w & ~((int64_t)1 << top);
-    W(recipe) r = {.z = k->z0, .past = k->past, .w = w};
+    W(recipe) r = {.z = k->z0, .past = k->past, .w = w, .small = small};
 
-    if (k->mode == TL_WINDOW_SLIDE) return r;
-    if (w < W(LEVELS)) {
-        r.small = 1;
+    if (small) {
         r.top = top;
         r.back = over;
         r.bits = (int)over;
         return r;
     }
+    if (k->mode == TL_WINDOW_SLIDE) return r;
 
     r.back = W(left_of)(w);
-    if (OP_IDEMPOTENT && k->mode != TL_WINDOW_LADDER)
-        r.back = k->mode == TL_WINDOW_TWO ? over : w & (TL_V - 1);
+    if (OP_IDEMPOTENT) r.back = k->mode == TL_WINDOW_TWO ? over : w & (TL_V - 1);
     if (r.back) r.node = k->mode == TL_WINDOW_TWO ? k->past : k->node;
     r.size = r.back;
 
@@ -218,16 +219,17 @@ TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t 
 }
 
 /* The results of l->m windows; the first ends at place l->from of the tile and begins at index
- * l->first. stream: a constant for float sums and their like, so that no store tests it. */
-TL_INLINE void W(window_results)(void *to, const tl_window_work *k, const tl_lower *l, int stream,
-                                 tl_par p)
+ * l->first. Constants, so that no vector tests them: small (are they folded from z0 alone?) and,
+ * for float sums and their like, stream. */
+TL_INLINE void W(window_results)(void *to, const tl_window_work *k, const tl_lower *l, int small,
+                                 int stream, tl_par p)
 {
     const int64_t from = l->from, m = l->m, first = l->first;
     TL_OUT_T *out = to;
 
     p.same_n = 1;
     assert(from >= 0 && from + m <= TL_WINDOW_TILE);
-    W(recipe) r = W(window_recipe)(k);
+    W(recipe) r = W(window_recipe)(k, small);
     TL_VE(real) n = W(counts)(k->w, 0);
     int64_t at = TL_WINDOW_HISTORY + from, j = 0;
     while (j < m) {
@@ -257,8 +259,10 @@ TL_INLINE void W(window_results)(void *to, const tl_window_work *k, const tl_low
 static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower *l, tl_par p)
 {
     enum { CONSTANT = W(DIRECT) && !(OP_EXACT) }; /* doc/notes.md has the measurements */
-    if (CONSTANT && l->stream)
-        W(window_results)(to, k, l, 1, p);
+    if (k->w >= W(LEVELS) || k->mode == TL_WINDOW_SLIDE)
+        W(window_results)(to, k, l, 0, l->stream, p);
+    else if (CONSTANT && l->stream)
+        W(window_results)(to, k, l, 1, 1, p);
     else
-        W(window_results)(to, k, l, CONSTANT ? 0 : l->stream, p);
+        W(window_results)(to, k, l, 1, CONSTANT ? 0 : l->stream, p);
 }
