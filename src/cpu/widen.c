@@ -43,11 +43,13 @@ static const void *widen(const tl_plan *plan, void *wide, const void *x, int64_t
     return wide;
 }
 
-static tl_par par_of(const tl_plan *plan, int64_t second)
+/* Not always a copy: to read what was just written in parts is to wait for all stores. */
+static const tl_par *par_of(const tl_plan *plan, int64_t second, tl_par *copy)
 {
-    tl_par par = plan->par;
-    if (plan->in && plan->op->inputs == 2) par.second = second;
-    return par;
+    if (!plan->in || plan->op->inputs != 2) return &plan->par;
+    *copy = plan->par;
+    copy->second = second;
+    return copy;
 }
 
 static const tl_state *wide_prefix(const tl_plan *plan, const tl_state *prefix, tl_state *copy)
@@ -70,7 +72,7 @@ void tl_scan_run(const tl_plan *plan, tl_staging at, tl_tile *tile, tl_state *no
 {
     tl_state prefix;
     widen_tile(plan, at, tile, &prefix);
-    plan->core->scan_run(tile, node, par_of(plan, TL_WIDE_BYTES));
+    plan->core->scan_run(tile, node, *par_of(plan, TL_WIDE_BYTES, &(tl_par){0}));
     if (plan->op->from_wide) plan->op->from_wide(node);
 }
 
@@ -78,14 +80,14 @@ void tl_scan_blocks(const tl_plan *plan, tl_staging at, tl_tile *tile, tl_block_
 {
     tl_state prefix;
     widen_tile(plan, at, tile, &prefix);
-    plan->core->scan_blocks(tile, c, par_of(plan, TL_WIDE_BYTES));
+    plan->core->scan_blocks(tile, c, *par_of(plan, TL_WIDE_BYTES, &(tl_par){0}));
 }
 
 void tl_scan_part(const tl_plan *plan, tl_staging at, tl_tile *tile)
 {
     tl_state prefix;
     widen_tile(plan, at, tile, &prefix);
-    plan->core->scan_part(tile, par_of(plan, TL_WIDE_BYTES));
+    plan->core->scan_part(tile, *par_of(plan, TL_WIDE_BYTES, &(tl_par){0}));
 }
 
 void tl_narrow_results(const tl_plan *plan, void *to, const void *wide, int64_t m, int stream)
@@ -149,41 +151,51 @@ void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *bef
     plan->core->window_start(k, wide_prefix(plan, before, &copy));
 }
 
-void tl_window_feed(const tl_plan *plan, tl_window_work *k, tl_window_piece *piece)
+/* Sets what to prefetch during a piece, and widens its elements. */
+static void prepare_piece(const tl_plan *plan, tl_window_work *k, tl_window_piece *piece)
 {
     const int64_t prefetch_distance = k->prefetch ? tl_prefetch_distance(k->prefetch) : 0;
     k->next = tl_prefetch_of(plan, (const char *)piece->x - piece->lead * plan->op->elem_bytes,
                              prefetch_distance);
     k->prefetch_old = tl_prefetch_of(plan, piece->old, piece->old ? prefetch_distance : 0);
-    if (plan->in) {
-        int64_t to = plan->in->to_bytes, bytes = plan->in->from_bytes,
-                before = piece->back < TL_WINDOW_BACK ? piece->back : TL_WINDOW_BACK;
-        char *wide = (char *)k->wide + MARGIN * to;
-        widen(plan, wide - before * to, (const char *)piece->x - before * bytes, before + piece->m,
-              PLACE);
-        piece->x = wide;
+    if (!plan->in) return;
 
-        /* readable; the values do not matter */
-        piece->beyond = BEYOND;
+    int64_t to = plan->in->to_bytes, bytes = plan->in->from_bytes,
+            before = piece->back < TL_WINDOW_BACK ? piece->back : TL_WINDOW_BACK;
+    char *wide = (char *)k->wide + MARGIN * to;
+    widen(plan, wide - before * to, (const char *)piece->x - before * bytes, before + piece->m,
+          PLACE);
+    piece->x = wide;
 
-        /* operators with an inverse have one input */
-        if (piece->old) piece->old = widen(plan, (char *)k->wide + PLACE, piece->old, piece->m, 0);
-    }
+    /* readable; the values do not matter */
+    piece->beyond = BEYOND;
 
-    plan->core->window_feed(k, piece, par_of(plan, PLACE));
+    /* operators with an inverse have one input */
+    if (piece->old) piece->old = widen(plan, (char *)k->wide + PLACE, piece->old, piece->m, 0);
 }
 
-void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, tl_lower *l)
+void tl_window_feed(const tl_plan *plan, tl_window_work *k, tl_window_piece *piece)
 {
-    if (!plan->out) {
-        plan->lower->window_lower(to, k, l, plan->par);
-        return;
-    }
-    char *wide = (char *)k->wide + 2 * PLACE;
+    prepare_piece(plan, k, piece);
+    plan->core->window_feed(k, piece, *par_of(plan, PLACE, &(tl_par){0}));
+}
+
+void tl_window_step(const tl_plan *plan, tl_window_work *k, tl_window_piece *piece, void *to,
+                    tl_lower *l)
+{
+    void *const at = plan->out ? (char *)k->wide + 2 * PLACE : to;
     const int stream = l->stream;
-    l->stream = 0;
-    plan->lower->window_lower(wide, k, l, plan->par);
-    tl_narrow_results(plan, to, wide, l->m, stream);
+    if (plan->out) l->stream = 0;
+
+    if (plan->lower->window_run) {
+        prepare_piece(plan, k, piece);
+        plan->lower->window_run(at, k, piece, l, *par_of(plan, PLACE, &(tl_par){0}));
+    } else {
+        tl_window_feed(plan, k, piece);
+        if (l->m) plan->lower->window_lower(at, k, l, plan->par);
+    }
+
+    if (plan->out && l->m) tl_narrow_results(plan, to, at, l->m, stream);
 }
 
 void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop,
@@ -196,5 +208,5 @@ void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, i
         widen(plan, wide, (const char *)end - m * plan->in->from_bytes, m, 8 * MARGIN);
         end = wide + m * plan->in->to_bytes;
     }
-    plan->core->window_suffix(k, end, stop, high, blocks, par_of(plan, 8 * MARGIN));
+    plan->core->window_suffix(k, end, stop, high, blocks, *par_of(plan, 8 * MARGIN, &(tl_par){0}));
 }

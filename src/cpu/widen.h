@@ -113,6 +113,8 @@ enum { TL_WINDOW_WIDE_BYTES = 48 * 1024 };
 void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *before);
 /* piece, l: changed by the call */
 void tl_window_feed(const tl_plan *plan, tl_window_work *k, tl_window_piece *piece);
-void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, tl_lower *l);
+/* Feeds a piece and lowers l->m windows to `to`. */
+void tl_window_step(const tl_plan *plan, tl_window_work *k, tl_window_piece *piece, void *to,
+                    tl_lower *l);
 void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop,
                       int64_t high, int64_t blocks);

@@ -218,24 +218,23 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
 
     for (int64_t from = begin, m; from < end; from += m, lead = 0) {
         m = tl_min(end - from, tile - lead);
-        tl_window_feed(plan, work,
+        const int64_t first = tl_max(from - (w - 1), p),
+                      count = tl_max(from + m - (w - 1) - first, 0);
+        const window_results t = results_of(job, first + before, count);
+        tl_window_step(plan, work,
                        &(tl_window_piece){.x = job->x + from * bytes,
                                           .old = slides ? job->x + (from - w) * bytes : NULL,
                                           .back = from - begin,
                                           .beyond = job->n - from - m,
                                           .lead = lead,
                                           .m = m,
-                                          .i = from});
-
-        const int64_t first = tl_max(from - (w - 1), p), count = from + m - (w - 1) - first;
-        if (count <= 0) continue;
-        const window_results t = results_of(job, first + before, count);
-        tl_window_lower(plan, work, t.at,
-                        &(tl_lower){.from = lead + m - count,
-                                    .m = count,
-                                    .first = first,
-                                    .stream = job->stream && t.at == t.out});
-        finish_results(job, &t);
+                                          .i = from},
+                       t.at,
+                       &(tl_lower){.from = lead + m - count,
+                                   .m = count,
+                                   .first = first,
+                                   .stream = job->stream && t.at == t.out});
+        if (count) finish_results(job, &t);
     }
 
     if (job->stream) tl_stream_fence();

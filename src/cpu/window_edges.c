@@ -16,6 +16,7 @@
 /* ---- memory: tiles, rings and delay lines ---- */
 
 enum {
+    LOW = 4, /* at most so many levels below a vector */
     /* Bytes of states in a tile: all buffers of a tile fit in a cache of 32 KiB. States of up to 8
      * bytes take half, and exact operators whose tiles are staged half again, which makes bursts of
      * stores shorter. */
@@ -69,7 +70,7 @@ int tl_window_prepare(tl_window_buffers *buffers, const tl_plan *plan, int64_t w
     int levels = high ? tl_top_level(high) : 0, delays = rest ? tl_top_level(rest) + 1 : 0;
     const int64_t vector = core->vector_bytes, row = core->window_vectors * vector;
     const size_t soa = tl_soa_bytes(plan), wide = plan->in || plan->out ? TL_WINDOW_WIDE_BYTES : 0,
-                 carry = lines(TL_WINDOW_CARRY * vector), stash = lines((levels + 1) * row);
+                 carry = lines(TL_WINDOW_CARRY * vector), stash = lines((levels + 1 + LOW) * row);
     size_t ring = 0, delay = 0;
 
     if (mode == TL_WINDOW_BLOCKS) {
@@ -84,7 +85,7 @@ int tl_window_prepare(tl_window_buffers *buffers, const tl_plan *plan, int64_t w
 
     buffers->work = (tl_window_work){.w = w, .mode = mode};
     buffers->work.z0 = buffers->work.stage = at;
-    buffers->work.z2 = at += soa;
+    buffers->work.node = at += soa;
     buffers->work.past = at += soa;
     buffers->work.wide = at += soa;
     buffers->work.carry = at += wide;

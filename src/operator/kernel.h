@@ -397,8 +397,11 @@ typedef struct tl_kernel {
     void (*window_start)(struct tl_window_work *k, const tl_state *before);
     void (*window_feed)(struct tl_window_work *k, const tl_window_piece *piece, tl_par p);
 
-    /* Lowers m windows, from place `from` of the tile on; the first begins at index `first`. */
+    /* Lowers m windows, from place `from` of the tile on; the first begins at index `first`.
+     * window_run: NULL, or does what window_feed and window_lower do, row by row. */
     void (*window_lower)(void *to, const struct tl_window_work *k, const tl_lower *l, tl_par p);
+    void (*window_run)(void *to, struct tl_window_work *k, const tl_window_piece *piece,
+                       const tl_lower *l, tl_par p);
     void (*window_suffix)(struct tl_window_work *k, const void *end, int64_t stop, int64_t high,
                           int64_t blocks, tl_par p);
 } tl_kernel;

@@ -66,16 +66,18 @@ FEW_INTS(FEW_INT_512, 16, 64, sw, uw)
 FEW_INTS(FEW_INT_512, 32, 64, sd, ud)
 FEW_INTS(FEW_INT_512, 64, 64, sq, uq)
 
-#define _CMP_EQ_OQ                    0
-#define _CMP_GE_OQ                    0x1d
-#define _mm512_cmp_ps_mask(a, b, how) __builtin_ia32_cmpps512_mask(a, b, how, -1, 4)
-#define _mm512_cmp_pd_mask(a, b, how) __builtin_ia32_cmppd512_mask(a, b, how, -1, 4)
-#define _mm512_kortestc(a, b)         __builtin_ia32_kortestchi(a, b)
-#define _kortestc_mask8_u8(a, b)      __builtin_ia32_kortestcqi(a, b)
-#define _mm512_fmadd_ps(a, b, c)      __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4)
-#define _mm512_fmadd_pd(a, b, c)      __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4)
-#define _mm512_abs_ps(a)              ((__m512)((few_32_64)(a)&INT32_MAX))
-#define _mm512_abs_pd(a)              ((__m512d)((few_64_64)(a)&INT64_MAX))
+#define _mm512_cmp_ps_mask(a, b, how)      __builtin_ia32_cmpps512_mask(a, b, how, -1, 4)
+#define _mm512_cmp_pd_mask(a, b, how)      __builtin_ia32_cmppd512_mask(a, b, how, -1, 4)
+#define _mm512_fpclass_ps_mask(a, classes) __builtin_ia32_fpclassps512_mask(a, classes, -1)
+#define _mm512_fpclass_pd_mask(a, classes) __builtin_ia32_fpclasspd512_mask(a, classes, -1)
+#define _mm512_set1_epi32(i)               ((__m512i)((few_32_64){0} + (i)))
+#define _mm512_set1_epi64(i)               ((__m512i){0} + (i))
+#define _mm512_fixupimm_ps(a, b, table, flags) \
+    __builtin_ia32_fixupimmps512_mask(a, b, (few_32_64)(table), flags, -1, 4)
+#define _mm512_fixupimm_pd(a, b, table, flags) \
+    __builtin_ia32_fixupimmpd512_mask(a, b, (few_64_64)(table), flags, -1, 4)
+#define _mm512_fmadd_ps(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4)
+#define _mm512_fmadd_pd(a, b, c) __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4)
 #define _mm512_permutex2var_epi32(a, from, b) \
     ((__m512i)__builtin_ia32_vpermt2vard512_mask((few_32_64)(from), (few_32_64)(a), \
                                                  (few_32_64)(b), -1))

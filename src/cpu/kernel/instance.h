@@ -213,6 +213,11 @@
 #include "lower_kernel.h"
 #include "window_low_kernel.h"
 #endif
+/* Windows of float sums and their like are lowered as they are made. */
+#define TL_SUMS_FLOATS (TL_FULL && !(OP_EXACT) && TL_ONE_FIELD && OP_LANES == 1)
+#if TL_SUMS_FLOATS || (TL_FULL && !defined(OP_CORE))
+#include "window_ladder_kernel.h"
+#endif
 #if !defined(OP_CORE) || TL_CLASS_X || TL_MOMENTS
 #include "reduce_kernel.h"
 #if TL_CLASS_X
@@ -274,6 +279,9 @@ static const tl_kernel W(row) = {
     .flips = TL_FLIPS,
     .lower_rows = W(do_lower_rows),
     .window_lower = W(do_window_lower),
+#if TL_SUMS_FLOATS
+    .window_run = W(do_window_run),
+#endif
 #endif
 };
 #else
@@ -286,6 +294,7 @@ static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE};
 #undef TL_RUNS
 #undef TL_SCAN_FULL
 #undef TL_ONE_FIELD
+#undef TL_SUMS_FLOATS
 #undef TL_FLIPPED
 #undef TL_RESULT
 #undef TL_COUNT_FIELD

@@ -188,19 +188,19 @@ TL_INLINE void tl_stream_shifted(void *to, const void *before, const void *after
                         _mm512_permutex2var_epi32(a, (__m512i)from, b));
 }
 
-/* For 64 bytes of floats of 4 or 8 bytes: a * b + c, rounded once. TL_LEAST_n: in every lane,
- * |v| >= least or v == x. */
+/* For 64 bytes of floats of 4 or 8 bytes: a * b + c, rounded once. TL_SUBNORMAL_n: is a lane of v
+ * subnormal or a NaN? TL_CANON_n: v, and `nan` where it is a NaN. */
 #define TL_FUSES          1
 #define TL_FMA_4(a, b, c) ((__typeof__(a))_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #define TL_FMA_8(a, b, c) ((__typeof__(a))_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
-#define TL_LEAST_4(v, x, least) \
-    _mm512_kortestc( \
-        _mm512_cmp_ps_mask(_mm512_abs_ps((__m512)(v)), (__m512){0} + (least), _CMP_GE_OQ), \
-        _mm512_cmp_ps_mask((__m512)(v), (__m512)(x), _CMP_EQ_OQ))
-#define TL_LEAST_8(v, x, least) \
-    _kortestc_mask8_u8( \
-        _mm512_cmp_pd_mask(_mm512_abs_pd((__m512d)(v)), (__m512d){0} + (least), _CMP_GE_OQ), \
-        _mm512_cmp_pd_mask((__m512d)(v), (__m512d)(x), _CMP_EQ_OQ))
+#define TL_SUBNORMAL_4(v) _mm512_fpclass_ps_mask((__m512)(v), 0xa1)
+#define TL_SUBNORMAL_8(v) _mm512_fpclass_pd_mask((__m512d)(v), 0xa1)
+#define TL_CANON_4(v, nan) \
+    ((__typeof__(v))_mm512_fixupimm_ps((__m512)(nan), (__m512)(v), _mm512_set1_epi32(0x11111100), \
+                                       0))
+#define TL_CANON_8(v, nan) \
+    ((__typeof__(v))_mm512_fixupimm_pd((__m512d)(nan), (__m512d)(v), \
+                                       _mm512_set1_epi64(0x11111100), 0))
 #else
 #define TL_SHIFTS                            0
 #define TL_FUSES                             0

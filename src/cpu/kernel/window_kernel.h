@@ -13,37 +13,21 @@
  *                           |               |
  *   window <- P_m <- delay <-- P_{m-1} <- delay <- ...
  *
- * Delays shorter than a vector are unaligned loads from a tile in the first-level cache
- * (window_low_kernel.h). From level LOG_V on, a delay of 2^t vectors is a ring buffer: the slot
- * that is read is the slot that is written next. Each level costs one aligned load, one aligned
- * store and one combine, and computes nothing twice (the ladder). The rings hold at most 2 w
- * states.
+ * This is the ladder (window_ladder_kernel.h). A long delay is a ring buffer: the slot that is read
+ * is the slot that is written next. Nothing is computed twice. The rings hold at most 2 w states.
  *
- * Class X has faster ways:
+ * Class X, where any association gives the same bits, has faster ways. Their operands are
+ * differences or overlap, so an operator with OP_SIZES has neither fact.
  *
- *   SLIDE   (OP_INVERSE) prefix sums of the differences x[e] - x[e-w], after one folded window
- *   BLOCKS  (OP_IDEMPOTENT) the van Herk / Gil-Werman algorithm in each lane, in blocks of w / V
- *           vectors: suffixes of the previous block, prefixes of the current one. One overlapping
- *           node of V elements covers the remainder of w / V
- *   TWO     (OP_IDEMPOTENT) short windows as two overlapping nodes of the ladder */
-#include "window_ladder_kernel.h"
-
-/* ---- faster ways for operators of class X, where any association gives the same
- * bits.
- *
- * SLIDE (OP_INVERSE): the next V windows are the previous window plus the prefix sums of (elements
- * that enter) - (elements that leave).
- *
- * BLOCKS (OP_IDEMPOTENT): the van Herk / Gil-Werman algorithm in each lane, on nodes of V elements,
- * in blocks of w / V vectors:
+ *   SLIDE   (OP_INVERSE) after one folded window: the next V windows are the previous one plus the
+ *           prefix sums of (elements that enter) - (elements that leave)
+ *   TWO     (OP_IDEMPOTENT) short windows as two overlapping nodes of the ladder
+ *   BLOCKS  (OP_IDEMPOTENT) the van Herk / Gil-Werman algorithm in each lane, on nodes of V
+ *           elements, in blocks of w / V vectors; three combines per element for any w. One
+ *           overlapping node in window_lower covers the remainder of w / V
  *
  *   |.....[sssss|ppp].....|      a window that ends in a block is a suffix s of the previous
- *                                block and a prefix p of the current one
- *
- * This takes three combines per element for any w. One overlapping node in window_lower covers the
- * remainder of w / V.
- *
- * Operands are differences or overlap, so an operator with OP_SIZES has neither fact. ---- */
+ *                                block and a prefix p of the current one */
 
 #define JOIN(a, b) W(join)(a, b, 0, 0)
 
@@ -90,6 +74,19 @@ static __attribute__((noinline)) void W(slide)(tl_window_work *k, const tl_windo
 #endif
 
 #if OP_IDEMPOTENT
+/* The node of V elements at `at`, for the next vector. last[] keeps what the next call needs. */
+TL_INLINE VS W(vector_node)(VS *last, const void *z, int64_t at, tl_par p)
+{
+    VS v = W(z1)(z, at, p);
+    TL_UNROLL for (int t = 1; t < TL_LOG_V; t++)
+    {
+        const VS before = W(delayed)(last[t - 1], v, t);
+        last[t - 1] = v;
+        v = W(join_twins)(before, v, 1 << t);
+    }
+    return v;
+}
+
 /* block[c] holds the suffix from vector c of the previous block until vector c of the current block
  * is read, then that vector. */
 static __attribute__((noinline)) void W(blocks)(tl_window_work *k, int64_t rows, tl_par p)
@@ -97,11 +94,11 @@ static __attribute__((noinline)) void W(blocks)(tl_window_work *k, int64_t rows,
     VS *block = k->ring, *carry = k->carry, prefix = carry[0],
        last[3] = {carry[1], carry[2], carry[3]};
     const void *z0 = k->z0;
-    W(soa) *nodes = k->w & (TL_V - 1) ? k->z2 : NULL, *past = k->past;
+    W(soa) *nodes = k->w & (TL_V - 1) ? k->node : NULL, *past = k->past;
     int64_t length = k->w >> TL_LOG_V, c = k->row;
 
     for (int64_t at = W(HISTORY); at < W(HISTORY) + rows * W(ROW); at += TL_V) {
-        VS v = W(double_levels)(last, z0, NULL, TL_LOG_V, at, p);
+        VS v = W(vector_node)(last, z0, at, p);
         if (nodes) W(soa_store)(nodes, at, v);
         prefix = c ? JOIN(prefix, v) : v;
         block[c] = v;
@@ -126,31 +123,6 @@ static __attribute__((noinline)) void W(blocks)(tl_window_work *k, int64_t rows,
 }
 #endif
 #undef JOIN
-
-/* Stages the states of a piece (DIRECT: the elements) and of up to TL_WINDOW_BACK elements before
- * it, after the history and `lead` places. */
-static __attribute__((noinline)) void W(window_stage)(tl_window_work *k,
-                                                      const tl_window_piece *piece, tl_par p)
-{
-    const int64_t back = piece->back < TL_WINDOW_BACK ? piece->back : TL_WINDOW_BACK,
-                  at = W(HISTORY) + piece->lead - back, m = piece->m + back, i = piece->i - back;
-    const E *x = (const E *)piece->x - back;
-    void *z = k->stage;
-    int64_t j = 0;
-
-    if (W(DIRECT)) {
-        memcpy((char *)z + at * (int64_t)sizeof(E), x, (size_t)m * sizeof(E));
-        return;
-    }
-
-    for (; j + TL_V <= m; j += TL_V) {
-        if (k->w < W(LEVELS) && j % W(FETCHED) == 0)
-            TL_PREFETCH_SOME(k->next, j, W(FETCHED), sizeof(E), 0);
-        W(soa_store)(z, at + j, W(load)(x + j, i + j, p));
-    }
-
-    if (j < m) W(soa_store)(z, at + j, W(load_part)(x + j, m - j, i + j, p));
-}
 
 /* Moves the last states of a tile of m places to the front of the buffer, before the next tile. */
 TL_INLINE void W(keep_history)(W(soa) * z, int64_t m)
@@ -187,30 +159,18 @@ static void W(do_window_feed)(tl_window_work *k, const tl_window_piece *piece, t
     }
 #endif
 
-    if (k->w >= W(LEVELS)) {
-        W(keep_history)(k->z2, k->last);
-        W(keep_history)(k->past, k->last);
-    }
+    if (k->w >= W(LEVELS)) W(keep_history)(k->past, k->last);
 
     k->last = places;
-    /* elements are used where they are, if enough of them lie around the piece */
-    if (W(DIRECT) && piece->back >= TL_WINDOW_BACK && piece->beyond >= 2 * W(ROW)) {
-        k->z0 = (const char *)piece->x - W(HISTORY) * sizeof(E);
-    } else {
-        W(window_stage)(k, piece, p);
-        k->z0 = k->stage;
-    }
-
+    W(window_elements)(k, piece, p);
     const int64_t rows = (places + W(ROW) - 1) / W(ROW);
 #if OP_IDEMPOTENT
     if (k->mode == TL_WINDOW_BLOCKS) W(blocks)(k, rows, p);
 #endif
-    if (TL_LOG_V > 3 && W(LEVELS) <= k->w && k->w < TL_V)
-        W(level_3)(k, rows, p);
-    else if (OP_IDEMPOTENT && k->mode == TL_WINDOW_TWO)
-        W(ladder)(k, (int64_t)1 << tl_top_level(k->w), rows, p);
-    else if (k->mode == TL_WINDOW_LADDER && k->w >= TL_V)
-        W(ladder)(k, k->w, rows, p);
+    if (OP_IDEMPOTENT && k->mode == TL_WINDOW_TWO)
+        W(ladder)(k, (int64_t)1 << tl_top_level(k->w), rows, NULL, NULL, p);
+    else if (k->mode == TL_WINDOW_LADDER && k->w >= W(LEVELS))
+        W(ladder)(k, k->w, rows, NULL, NULL, p);
 }
 
 /* a in the lanes l where bit b of V - 1 - l is set, b in the other lanes. */

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The levels of a window below a vector, 0 .. LOG_V. A tile is in the first-level cache and is read
- * at small offsets, from these two arrays:
+ * Windows shorter than W(LEVELS), and the results of a tile.
  *
- *   z0   Z_0; Z_1 and Z_2 take two and four unaligned loads. It is x itself (DIRECT) if loading a
- *        state costs no more than loading an element
- *   z2   Z_2, stored by `double_levels` if bits of w need it; Z_3 and Z_4 take two and four loads
- *
- * double_levels computes higher levels in registers: above Z_1 its delays are shuffles, which are
- * cheaper than loads that cross cache lines. */
+ * A tile is in the first-level cache. z0 has its states; Z_1 and Z_2 take two and four unaligned
+ * loads from it. It is x itself (DIRECT) if loading a state costs no more than loading an element.
+ * Above Z_1, delays of lanes are shuffles, which are cheaper than loads that cross cache lines
+ * (window_ladder_kernel.h). */
 #include "window_work.h"
 
 #define TL_COUNT_FIELD(type, f) +1
@@ -61,21 +58,11 @@ TL_INLINE VS W(quad)(const void *z, int64_t at, tl_par p)
     return W(join_twins)(W(z1)(z, at - 2, p), W(z1)(z, at, p), 2);
 }
 
-TL_INLINE VS W(z3)(const W(soa) * z2, int64_t at)
+/* Z_b at `at`, of windows that are folded from z0 alone. */
+TL_INLINE VS W(low)(const void *z, int b, int64_t at, tl_par p)
 {
-    return W(join_twins)(W(soa_load)(z2, at - 4), W(soa_load)(z2, at), 4);
-}
-
-/* Z_b at `at`; z2 may be NULL for b <= 2. */
-TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
-{
-    assert(0 <= b && b <= TL_LOG_V && (z2 || b <= 2));
-    if (b == 0) return W(z0)(z, at, p);
-    if (b == 1) return W(z1)(z, at, p);
-    if (b == 2 && (TL_LOG_V < 3 || !z2)) return W(quad)(z, at, p);
-    if (b == 2) return W(soa_load)(z2, at);
-    if (b == 3) return W(z3)(z2, at);
-    return W(join_twins)(W(z3)(z2, at - 8), W(z3)(z2, at), 8);
+    assert(0 <= b && b <= 2);
+    return b == 0 ? W(z0)(z, at, p) : b == 1 ? W(z1)(z, at, p) : W(quad)(z, at, p);
 }
 
 /* b delayed by 1, 2, 4 or 8 lanes; a is the vector before it. */
@@ -99,6 +86,21 @@ SHUFFLER(delay4, MOVE4)
 SHUFFLER(delay8, MOVE8)
 #endif
 
+/* b delayed by 2^t lanes, a constant. */
+TL_INLINE VS W(delayed)(VS a, VS b, int t)
+{
+#if TL_LOG_V >= 4
+    if (t == 3) return W(delay8)(a, b);
+#endif
+#if TL_LOG_V >= 3
+    if (t == 2) return W(delay4)(a, b);
+#endif
+#if TL_LOG_V >= 2
+    if (t == 1) return W(delay2)(a, b);
+#endif
+    return W(delay1)(a, b);
+}
+
 /* The last lane, copied to every lane. */
 TL_INLINE VS W(ends)(VS a)
 {
@@ -118,32 +120,6 @@ TL_INLINE VS W(ends)(VS a)
 #undef TL_DELAY4
 #undef TL_DELAY8
 
-/* Z_top at `at`, for the next vector. last[] keeps what the next call needs. z2: NULL, or where to
- * store Z_2. */
-TL_INLINE VS W(double_levels)(VS *last, const void *z, W(soa) * z2, int top, int64_t at, tl_par p)
-{
-    VS v = W(z1)(z, at, p), before = v;
-#define DOUBLE(level, delay) \
-    if (top < (level) + 2) return v; \
-    before = W(delay)(last[level], v); \
-    last[level] = v; \
-    v = W(join_twins)(before, v, 2 << (level));
-#if TL_LOG_V >= 2
-    DOUBLE(0, delay2)
-    if (TL_LOG_V >= 3 && z2) W(soa_store)(z2, at, v);
-#endif
-#if TL_LOG_V >= 3
-    DOUBLE(1, delay4)
-#endif
-#if TL_LOG_V >= 4
-    DOUBLE(2, delay8)
-#endif
-#undef DOUBLE
-    (void)last, (void)z2, (void)before;
-
-    return v;
-}
-
 /* m neighbouring windows of n elements; the first begins at index `first`. */
 typedef struct {
     int64_t m, first;
@@ -158,33 +134,39 @@ TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, W(windows) w, int stream, tl_p
     W(store)(out, r, OP_LANES, w.m * OP_LANES, OP_LANES == 1 && stream);
 }
 
-/* How the windows of a tile are combined: the fold of the high bits, `high_at` places back (small:
- * a node of z0), then the nodes of the low bits; BLOCKS and TWO: one overlapping node. */
+/* The elements of the node that a window folds last, if it is shorter than a vector: the ladder
+ * leaves that to window_lower. Else 0. */
+TL_INLINE int64_t W(left_of)(int64_t w)
+{
+    return !OP_IDEMPOTENT && w & (w - 1) ? w & -w & (TL_V - 2) : 0;
+}
+
+/* How the windows of a tile are combined: `past`, `back` places before (small: the highest node,
+ * from z), then the node of `size` elements, or NULL. Those of BLOCKS and TWO overlap. */
 typedef struct {
-    const void *z, *z2, *past, *node; /* node: the overlapping states, or NULL */
-    int64_t w, over, high_at;
+    const void *z, *past, *node;
+    int64_t w, back, size;
     int small, top, bits;
 } W(recipe);
 
-TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
+TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k, int small)
 {
     const int top = tl_top_level(k->w);
-    const int64_t over = k->w & (((int64_t)1 << (top < TL_LOG_V ? top : TL_LOG_V)) - 1);
-    W(recipe) r = {k->z0, k->z2, k->past, NULL, k->w, over, over, 0, top, (int)over};
+    const int64_t w = k->w, over = w & ~((int64_t)1 << top);
+    W(recipe) r = {.z = k->z0, .past = k->past, .w = w, .small = small};
 
-    if (k->mode == TL_WINDOW_SLIDE) {
-        r.high_at = r.bits = 0;
-    } else if (k->w < W(LEVELS)) {
-        r.small = 1;
-        r.z2 = NULL;
-    } else if (OP_IDEMPOTENT && k->mode == TL_WINDOW_BLOCKS) {
-        r.bits = 0;
-        r.node = over ? k->z2 : NULL;
-    } else if (OP_IDEMPOTENT && k->mode == TL_WINDOW_TWO) {
-        r.bits = 0;
-        r.high_at = k->w & ~((int64_t)1 << r.top);
-        r.node = r.high_at ? k->past : NULL;
+    if (small) {
+        r.top = top;
+        r.back = over;
+        r.bits = (int)over;
+        return r;
     }
+    if (k->mode == TL_WINDOW_SLIDE) return r;
+
+    r.back = W(left_of)(w);
+    if (OP_IDEMPOTENT) r.back = k->mode == TL_WINDOW_TWO ? over : w & (TL_V - 1);
+    if (r.back) r.node = k->mode == TL_WINDOW_TWO ? k->past : k->node;
+    r.size = r.back;
 
     return r;
 }
@@ -195,32 +177,36 @@ TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t 
 #define EACH_VECTOR(value) \
     TL_UNROLL for (int j = 0, o = 0; j < vectors; j++, o += TL_V) acc[j] = value
     if (r->small)
-        EACH_VECTOR(W(low)(r->z, NULL, r->top, at + o - r->high_at, p));
+        EACH_VECTOR(W(low)(r->z, r->top, at + o - r->back, p));
     else
-        EACH_VECTOR(W(soa_load)(r->past, at + o - r->high_at));
+        EACH_VECTOR(W(soa_load)(r->past, at + o - r->back));
 
-    TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--)
+    TL_UNROLL for (int b = 1; b >= 0; b--)
     {
-        int64_t back = at - (r->over & ((1 << b) - 1)), before = r->w & -((int64_t)2 << b);
+        const int64_t back = at - (r->back & ((1 << b) - 1)), before = r->w & -((int64_t)2 << b);
         if (r->bits >> b & 1)
-            EACH_VECTOR(W(join)(acc[j], W(low)(r->z, r->z2, b, back + o, p), before, 1 << b));
+            EACH_VECTOR(W(join)(acc[j], W(low)(r->z, b, back + o, p), before, 1 << b));
     }
 
-    if (OP_IDEMPOTENT && r->node) EACH_VECTOR(W(join)(acc[j], W(soa_load)(r->node, at + o), 0, 0));
+    if (OP_IDEMPOTENT && r->node)
+        EACH_VECTOR(W(join)(acc[j], W(soa_load)(r->node, at + o), 0, 0));
+    else if (!OP_IDEMPOTENT && r->node)
+        EACH_VECTOR(W(join)(acc[j], W(soa_load)(r->node, at + o), r->w - r->size, r->size));
 #undef EACH_VECTOR
 }
 
 /* The results of l->m windows; the first ends at place l->from of the tile and begins at index
- * l->first. stream: a constant for float sums and their like, so that no store tests it. */
-TL_INLINE void W(window_results)(void *to, const tl_window_work *k, const tl_lower *l, int stream,
-                                 tl_par p)
+ * l->first. Constants, so that no vector tests them: small (are they folded from z0 alone?) and,
+ * for float sums and their like, stream. */
+TL_INLINE void W(window_results)(void *to, const tl_window_work *k, const tl_lower *l, int small,
+                                 int stream, tl_par p)
 {
     const int64_t from = l->from, m = l->m, first = l->first;
     TL_OUT_T *out = to;
 
     p.same_n = 1;
     assert(from >= 0 && from + m <= TL_WINDOW_TILE);
-    W(recipe) r = W(window_recipe)(k);
+    W(recipe) r = W(window_recipe)(k, small);
     TL_VE(real) n = W(counts)(k->w, 0);
     int64_t at = TL_WINDOW_HISTORY + from, j = 0;
     while (j < m) {
@@ -250,8 +236,10 @@ TL_INLINE void W(window_results)(void *to, const tl_window_work *k, const tl_low
 static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower *l, tl_par p)
 {
     enum { CONSTANT = W(DIRECT) && !(OP_EXACT) }; /* doc/notes.md has the measurements */
-    if (CONSTANT && l->stream)
-        W(window_results)(to, k, l, 1, p);
+    if (k->w >= W(LEVELS) || k->mode == TL_WINDOW_SLIDE)
+        W(window_results)(to, k, l, 0, l->stream, p);
+    else if (CONSTANT && l->stream)
+        W(window_results)(to, k, l, 1, 1, p);
     else
-        W(window_results)(to, k, l, CONSTANT ? 0 : l->stream, p);
+        W(window_results)(to, k, l, 1, CONSTANT ? 0 : l->stream, p);
 }

@@ -20,9 +20,9 @@ enum {
     /* Rows between rings. Without them, equal slots of all rings would share a cache set. */
     TL_WINDOW_PAD = 5,
 
-    /* Vectors that a stream carries: delay lines of the rows up and down, and 3 for levels below a
+    /* Vectors that a stream carries: delay lines of the rows up and down, and up and down below a
      * vector. */
-    TL_WINDOW_CARRY = 19
+    TL_WINDOW_CARRY = 24
 };
 
 /* How the levels above a vector are folded: the ladder for any operator, differences (SLIDE) with
@@ -43,7 +43,7 @@ typedef struct tl_window_work {
     /* Staging buffers (soa) of TL_WINDOW_HISTORY states and a tile: the states of the elements. */
     void *stage;
     const void *z0; /* = stage, or the elements themselves if they need no staging */
-    void *z2;       /* nodes of 4 elements, if the low bits of w need them */
+    void *node;     /* nodes that are folded last, if there are any */
     void *past;     /* folds of the high bits */
     void *ring;     /* delay lines of the levels; BLOCKS: the block */
     void *delay;    /* delay lines of the partial folds */
