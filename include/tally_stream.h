@@ -39,8 +39,9 @@ TALLY_API tally_status tally_stream_window(tally *ctx, const char *op, tally_dty
                                            tally_stream **stream);
 /* Pushes n dense elements and sets *produced to the number of results written. reduce: none; out
  * and produced may be NULL. scan: n results. window: the results whose elements have all arrived,
- * at most n + before + after; out needs space for tally_stream_room(stream, n) results. out must
- * not overlap x, except that a scan may be in place. */
+ * at most n + before + after, but none before the elements of all pushes fill a window (with
+ * tally_stream_push_view they do not wait for that); out needs space for tally_stream_room(stream,
+ * n) results. out must not overlap x, except that a scan may be in place. */
 TALLY_API tally_status tally_stream_push(tally_stream *stream, const void *x, int64_t n, void *out,
                                          int64_t *produced);
 /* Ends the data. reduce: writes the one result. scan: writes nothing. window: writes the
