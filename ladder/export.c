@@ -177,8 +177,8 @@ static void put_head(FILE *f, const rung *g, api a, kind k, int operation, const
                                                                                      "OpenCL", "C"};
     static const char *const needs[APIS] = {
         "nvcc: Debian's and Ubuntu's package nvidia-cuda-toolkit, or NVIDIA's CUDA Toolkit",
-        "the packages ocl-icd-opencl-dev and opencl-headers, and a driver: that of the GPU, or "
-        "pocl-opencl-icd for the processors",
+        ("the packages ocl-icd-opencl-dev and opencl-headers, and a driver: that of the GPU, or "
+         "pocl-opencl-icd for the processors"),
         "gcc with its libgomp"};
     const int bulk = a == API_CUDA && strstr(text, "bulk_copy(") != NULL;
     const long long n = a == API_C && !is_host(g)          ? 100000
