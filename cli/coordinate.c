@@ -154,8 +154,8 @@ static __int128 whole_of(tally_dtype dtype, const char *value)
 static int convert_value(tally_dtype dtype, char *value, const later *l)
 {
     if (dtype == TALLY_F64) {
-        const double x = real_value(dtype, value), times = (double)l->times,
-                     plus = (double)l->plus, divisor = (double)l->divisor;
+        const double x = real_value(dtype, value), times = (double)l->times, plus = (double)l->plus,
+                     divisor = (double)l->divisor;
         const double product = x * times, sum = product + plus, part = sum - product,
                      converted = sum / divisor;
         memcpy(value, &converted, sizeof converted);

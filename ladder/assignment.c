@@ -124,7 +124,8 @@ static int entry_of(const char *file, const toml_entry *e, assignment *a, ladder
     if (!strcmp(e->key, "widths"))
         return numbers_of(file, e, 1, 1 << 20, a->widths, &a->width_count, error);
     if (!strcmp(e->key, "counted")) return number_of(file, e, 1 << 24, &a->counted, error);
-    if (!strcmp(e->key, "threads")) return number_of(file, e, MODEL_THREADS_MOST, &a->threads, error);
+    if (!strcmp(e->key, "threads"))
+        return number_of(file, e, MODEL_THREADS_MOST, &a->threads, error);
     if (!strcmp(e->key, "warps")) {
         code = numbers_of(file, e, 1, MODEL_WARP_MOST, list, &a->warp_count, error);
         for (int i = 0; i < a->warp_count && !code; i++) {

@@ -197,10 +197,10 @@ static void say_json(FILE *out, const assignment *a, const student *s, const exa
     json_text(out, "title", a->title, ", ");
     json_text(out, "file", s->name, ", ");
     json_text(out, "like", a->like, ", ");
-    fprintf(
-        out,
-        "\"points\": %g, \"of\": %g, \"runs\": %d, \"no_launch\": %d, \"left_out\": %d, \"wrong\": %d, \"results\": %lld, \"checks\": [",
-        points, of, e->trials, e->no_launch, e->left_out, e->wrong, (long long)e->checked);
+    fprintf(out,
+            "\"points\": %g, \"of\": %g, \"runs\": %d, \"no_launch\": %d, \"left_out\": %d, "
+            "\"wrong\": %d, \"results\": %lld, \"checks\": [",
+            points, of, e->trials, e->no_launch, e->left_out, e->wrong, (long long)e->checked);
     for (int i = 0; i < count; i++) {
         fprintf(out, "%s\n  {", i ? "," : "");
         json_text(out, "check", list[i].name, ", ");

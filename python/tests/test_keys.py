@@ -289,7 +289,8 @@ def test_times_as_text_and_unsorted_times(make):
         (lambda: tally.bounds(times, "-2s", 0), "keys"),
         (lambda: tally.rolling(x, "2s", on=times, by=[0, 0, 0]), "on"),
     ):
-        with pytest.raises(ValueError, match=rf"{name}: row [12] is 2024-01-01.00:00:0[05].*, after 2024-01-01.00:00:0[01]"):
+        day = "2024-01-01.00:00"
+        with pytest.raises(ValueError, match=rf"{name}: row [12] is {day}:0[05].*, after {day}:0[01]"):
             call()
 
 
