@@ -200,7 +200,7 @@ static void print(const problem *p, int json, int first, tally *ctx, int64_t run
         printf("%-28s %12.4f %9.2f  %-4s %11.2f %5.2f\n", p->word, p->median * 1e3, rate, against,
                limit, p->fraction);
     }
-    fflush(stdout);
+    stdout_flush();
 }
 
 int run_bench(const options *o)

@@ -236,6 +236,15 @@ static int match_groups(minus *m, int k, int64_t stride)
     return code;
 }
 
+/* Refuses values in another unit than the data's. */
+static int check_units(const minus *m)
+{
+    const char *const units = m->in->info.units, *const own = m->file.info.units;
+    if (!units || !own || !*units || !*own || !strcmp(units, own)) return DONE;
+    return bad_data("--minus %s: the units of %s are '%s', and in %s '%s': must be the same",
+                    m->file.label, m->file.info.variable, own, m->in->label, units);
+}
+
 /* Fills m->offset. Each dimension of the file is one of the data, or that of the groups. */
 static int match_dimensions(minus *m)
 {
@@ -304,6 +313,7 @@ int minus_apply(input *in, const options *o)
     m.steps.len = code ? 0 : in->shape[m.steps.axis];
     if (!code && !m.file.info.dimensions)
         code = bad_data("--minus %s is a single value", m.file.label);
+    if (!code) code = check_units(&m);
     if (!code) code = match_dimensions(&m);
     if (!code) code = input_load(&m.file, 0);
     if (!code) code = input_load(in, 0);

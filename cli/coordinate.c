@@ -95,15 +95,25 @@ static int widen(coordinate *c, const char *path, tally_dtype later)
     return DONE;
 }
 
-/* How a later file counts that does not count as the first: its date is so many nanoseconds after
- * that of the first. unit 0: nothing is to be converted. */
+/* How a later file counts that does not count as the first:
+ *    x of the later file = (x * times + plus) / divisor of the first
+ * divisor 0: nothing is to be converted. */
 typedef struct later {
-    int64_t unit; /* nanoseconds, of both */
-    __int128 nanos;
+    __int128 times, plus, divisor;
 } later;
 
+static __int128 common_divisor(__int128 a, __int128 b)
+{
+    while (b) {
+        const __int128 rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
 /* Compares the units and the calendar of a later file with those of the first. */
-static int compare_units(coordinate *c, const input *in, later *how)
+static int compare_units(coordinate *c, const input *in, later *conversion)
 {
     const char *const units = in->info.units, *const name = in->info.calendar;
     const int other_units = !same(units, c->units);
@@ -117,8 +127,10 @@ static int compare_units(coordinate *c, const input *in, later *how)
     int code = calendar_open(&first, c);
     if (!code && first.unit) code = calendar_open(&k, &own);
     if (code) return code;
-    if (first.unit && first.unit == k.unit && first.kind == k.kind) {
-        *how = (later){k.unit, k.origin - first.origin};
+    if (first.unit && k.unit && first.kind == k.kind) {
+        const __int128 plus = k.origin - first.origin,
+                       by = common_divisor(common_divisor(plus, k.unit), first.unit);
+        *conversion = (later){k.unit / by, plus / by, first.unit / by};
         return DONE;
     }
 
@@ -137,34 +149,37 @@ static __int128 whole_of(tally_dtype dtype, const char *value)
     return dtype == TALLY_U64 ? (__int128)(uint64_t)whole : (__int128)whole;
 }
 
-/* Adds `nanos` to a value in units. Returns 0 if its type does not have the sum; a sum of floats
- * is rounded once. *exact: it was not rounded. */
-static int add_nanos(tally_dtype dtype, char *value, const later *how, int *exact)
+/* Converts a value, which is f64 or an integer. Returns how often the result was rounded; an integer
+ * that does not fit its type is rounded too. */
+static int convert_value(tally_dtype dtype, char *value, const later *l)
 {
     if (dtype == TALLY_F64) {
-        const double x = real_value(dtype, value), nanos = (double)how->nanos,
-                     unit = (double)how->unit, y = nanos / unit, sum = x + y, z = sum - x;
-        memcpy(value, &sum, sizeof sum);
-        *exact = (x - (sum - z)) + (y - z) == 0; /* the error of the sum */
-        return (__int128)nanos == how->nanos && fma(y, unit, -nanos) == 0;
+        const double x = real_value(dtype, value), times = (double)l->times, plus = (double)l->plus,
+                     divisor = (double)l->divisor;
+        const double product = x * times, sum = product + plus, part = sum - product,
+                     converted = sum / divisor;
+        memcpy(value, &converted, sizeof converted);
+        return ((__int128)plus != l->plus) + (fma(x, times, -product) != 0) +
+               ((product - (sum - part)) + (plus - part) != 0) + /* the error of the sum */
+               (fma(converted, divisor, -sum) != 0);
     }
-    const __int128 sum = whole_of(dtype, value) + how->nanos / how->unit;
-    const int64_t wide = (int64_t)sum;
-    const int32_t narrow = (int32_t)sum;
+    const __int128 sum = whole_of(dtype, value) * l->times + l->plus, converted = sum / l->divisor;
+    const int64_t wide = (int64_t)converted;
+    const int32_t narrow = (int32_t)converted;
     memcpy(value, dtype == TALLY_I32 ? (const void *)&narrow : &wide, tally_dtype_size(dtype));
-    return how->nanos % how->unit == 0 && whole_of(dtype, value) == sum;
+    return sum % l->divisor != 0 || whole_of(dtype, value) != converted;
 }
 
-/* Converts the numbers of a later file, which are the last of c, to the date of the first file:
- *    0 days since 2001-01-01   ->   366 days since 2000-01-01 */
-static int convert(coordinate *c, const input *in, const later *how)
+/* Converts the numbers of a later file, which are the last of c, to the unit and the date of the
+ * first file. Results take integers as they are, and floats that were rounded once at most:
+ *    0 days since 2001-01-01   ->   366 days since 2000-01-01   ->   8784 hours since 2000-01-01 */
+static int convert(coordinate *c, const input *in, const later *l)
 {
     const size_t size = tally_dtype_size(c->dtype);
+    const int most = c->any_units && c->dtype == TALLY_F64;
     for (int64_t i = 0; i < in->n; i++) {
-        int exact = 1;
-        const int is_sum =
-            add_nanos(c->dtype, c->values + (size_t)(c->n - in->n + i) * size, how, &exact);
-        if (is_sum && (exact || c->any_units)) continue;
+        if (convert_value(c->dtype, c->values + (size_t)(c->n - in->n + i) * size, l) <= most)
+            continue;
         c->differs = 1;
         return c->any_units ? DONE
                             : bad_data("%s: %s[%lld] has no exact number in the unit of %s, '%s'",
@@ -186,7 +201,7 @@ static int append(coordinate *c, const layout *l, const char *path)
     const int first = !c->values;
     tally_file_options f = {.format = "netcdf", .variable = c->name};
     char is[200];
-    later how = {.unit = 0};
+    later conversion = {.divisor = 0};
     input in;
     int code = input_open_beside(&in, c->of->ctx, &f, path);
     if (code) return code;
@@ -203,9 +218,11 @@ static int append(coordinate *c, const layout *l, const char *path)
                    : is_key(in.dtype) || c->as_stored ? in.dtype
                                                       : TALLY_F64;
     } else if (c->part < 0) {
-        code = compare_units(c, &in, &how);
+        code = compare_units(c, &in, &conversion);
+        /* days in a narrow integer may be parts of them in hours */
+        const int narrow = c->dtype == TALLY_I32 ? conversion.divisor > 1 : !is_key(c->dtype);
         if (!code && c->dtype != TALLY_F64 &&
-            (in.dtype != c->dtype || (how.unit && !is_key(c->dtype))))
+            (in.dtype != c->dtype || (conversion.divisor && narrow)))
             code = widen(c, path, in.dtype);
     }
     /* reads them again, as a type that keys of windows may have */
@@ -222,7 +239,7 @@ static int append(coordinate *c, const layout *l, const char *path)
     else if (!code && in.n)
         memcpy(c->values + (size_t)c->n * size, in.data, (size_t)in.n * size);
     if (!code) c->n += in.n;
-    if (!code && how.unit && !c->differs) code = convert(c, &in, &how);
+    if (!code && conversion.divisor && !c->differs) code = convert(c, &in, &conversion);
     input_close(&in);
     return code;
 }

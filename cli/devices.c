@@ -109,7 +109,7 @@ static int verify_one(const options *o, const char *isa, uint64_t seed, int64_t 
     }
     if (code == VERIFY_FAILED)
         fail(code, "isa %s does not keep the law: %s", tally_isa(ctx), report ? report : "");
-    fflush(stdout);
+    stdout_flush();
     tally_close(ctx);
     return code;
 }

@@ -89,11 +89,18 @@ int plain_width(const char *shown)
 
 /* ---- sentences ---- */
 
+static int write_error; /* why standard output could not be written, or 0 */
+
+void stdout_flush(void)
+{
+    if (fflush(stdout) && !write_error) write_error = errno;
+}
+
 /* Prints a sentence as one line, even if a name in it contains newlines. */
 static void print_sentence(const char *format, va_list args)
 {
     char *sentence = NULL;
-    fflush(stdout); /* earlier output comes before the sentence */
+    stdout_flush(); /* earlier output comes before the sentence */
     fputs("tally: ", stderr);
     if (vasprintf(&sentence, format, args) < 0) sentence = NULL;
     put_plain(stderr, sentence ? sentence : "no memory for the sentence that belongs here");
@@ -204,7 +211,7 @@ int stdout_finish(int code)
 {
     errno = 0;
     const int failed = fflush(stdout) != 0 || ferror(stdout);
-    const int why = errno;
+    const int why = errno ? errno : write_error;
     if (!failed || code) return code;
     if (why == EPIPE || stdout_closed()) return CLOSED_PIPE;
     return bad_data("standard output: %s", why ? strerror(why) : "a write failed");

@@ -124,11 +124,26 @@ static int open_as(input *in, tally *ctx, const tally_file_options *f, const cha
     return DONE;
 }
 
+/* Refuses options about text that a file of another format would not need. */
+static int refuse_text_options(const input *in, const options *o)
+{
+    static const enum option of_text[] = {OPT_delimiter, OPT_header,  OPT_comment,
+                                          OPT_thousands, OPT_decimal, OPT_skip_lines,
+                                          OPT_skip_bad,  OPT_utc};
+    const char *const format = in->info.format;
+    if (!strcmp(format, "text") || !strcmp(format, "csv")) return DONE;
+    for (size_t i = 0; i < sizeof of_text / sizeof *of_text; i++)
+        if (has(o, of_text[i]))
+            return usage("%s: --%s is for text and csv, and the file is %s", in->label,
+                         option_table[of_text[i]].name, format);
+    return DONE;
+}
+
 int input_open(input *in, tally *ctx, const options *o, const char *path, char *const *more)
 {
     memset(in, 0, sizeof *in);
     tally_file_options f;
-    const int code = file_options(o, &f);
+    int code = file_options(o, &f);
     if (code) return code;
     f.more = (const char *const *)(size_t)more;
     f.along = more ? o->value[OPT_axis] : NULL;
@@ -138,7 +153,8 @@ int input_open(input *in, tally *ctx, const options *o, const char *path, char *
         return bad_data("%s: there is no such file; it is an operator, and several have commas "
                         "between them: `tally %s %s,%s`",
                         path, verb_table[o->verb].name, o->args[0], path);
-    return open_as(in, ctx, &f, path);
+    code = open_as(in, ctx, &f, path);
+    return code ? code : refuse_text_options(in, o);
 }
 
 int input_open_beside(input *in, tally *ctx, const tally_file_options *f, const char *path)
@@ -322,10 +338,12 @@ int input_reshape(input *in, const char *shape)
         if (ndim == DIMS) return usage("--shape is '%s': at most %d dimensions", shape, DIMS);
         snprintf(part, sizeof part, "%.*s", (int)(length < 31 ? length : 31), at);
         int64_t *const extent = &in->shape[ndim];
-        if (count_parse(part, extent) || *extent < 0)
+        const int wrong = count_parse(part, extent) || *extent < 0,
+                  digits = length && strspn(part, "0123456789") == strlen(part);
+        if (wrong && !digits)
             return usage(
                 "--shape is '%s': must be whole numbers with x between them, like 1000x256", shape);
-        if (__builtin_mul_overflow(product, *extent, &product))
+        if (wrong || __builtin_mul_overflow(product, *extent, &product))
             return usage("--shape is '%s', which is more than 2^63 - 1 elements", shape);
         at = at[length] ? at + length + 1 : NULL;
     }

@@ -122,6 +122,7 @@ int fail_choice(int code, const char *what, const char *given, const char *const
 /* Prints a remark in the same form, unless --quiet is given. */
 void note(const options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int stdout_closed(void);
+void stdout_flush(void); /* keeps the reason of a failure for stdout_finish */
 /* Flushes standard output. A failed write changes DONE to BAD_DATA or CLOSED_PIPE. */
 int stdout_finish(int code);
 

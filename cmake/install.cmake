@@ -13,9 +13,19 @@ install(FILES include/tally.h include/tally_gpu.h include/tally_stream.h include
               include/tally_mpi_window.h include/tally_mpi_nccl.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY fortran DESTINATION ${CMAKE_INSTALL_DATADIR}/tally)
-install(FILES LICENSE README.md CHANGELOG.md SECURITY.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY doc data reference DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATION.cff
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY doc data packaging reference DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ladder/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/ladder)
 install(DIRECTORY ladder/doc ladder/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}/ladder)
+# what the documents link to
+install(FILES include/tally.h DESTINATION ${CMAKE_INSTALL_DOCDIR}/include)
+install(FILES python/README.md python/nulls.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/python)
+install(DIRECTORY python/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}/python)
+install(FILES src/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)
+install(DIRECTORY src/op DESTINATION ${CMAKE_INSTALL_DOCDIR}/src)
+install(DIRECTORY bench/results DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench)
+install(DIRECTORY test/consumer DESTINATION ${CMAKE_INSTALL_DOCDIR}/test)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN expected EXCLUDE)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tally)

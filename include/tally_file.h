@@ -65,7 +65,8 @@ typedef struct tally_file_options {
     /* netcdf: NULL, or a NULL-terminated list of further files with the same variable. All files
      * form one array: they are joined, in the given order, along the dimension `along`. Their
      * coordinates along it (the variable with its name) must continue from file to file without
-     * repeating or going back */
+     * repeating or going back. Files in which the variable has
+     * different `units` are refused */
     const char *const *more;
     /* the last column of `by` is not a key: it has the times of the lines (see
      * tally_file_read_times) */

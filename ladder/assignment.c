@@ -48,6 +48,15 @@ static int numbers_of(const char *file, const toml_entry *e, double least, doubl
     return 0;
 }
 
+/* Reads one number from 1 to `most`. */
+static int number_of(const char *file, const toml_entry *e, int64_t most, int64_t *to,
+                     ladder_error *error)
+{
+    int count;
+    if (e->is_list) return refuse(file, e, error, "one number is needed, not a list");
+    return numbers_of(file, e, 1, most, to, &count, error);
+}
+
 static int words_of(const char *file, const toml_entry *e, const char *const *known, int *to,
                     int *count, ladder_error *error)
 {
@@ -103,7 +112,7 @@ static int entry_of(const char *file, const toml_entry *e, assignment *a, ladder
     static const char *const operations[] = {"sum", "min", "max", NULL};
     static const char *const types[] = {"i8", "u8", "i32", "u32", "i64", "u64", "f32", "f64", NULL};
     int64_t list[LIST_MOST];
-    int index[LIST_MOST], count, code;
+    int index[LIST_MOST], code;
     if (!strcmp(e->table, "most") || !strcmp(e->table, "least")) return limit_of(file, e, a, error);
     if (!strcmp(e->table, "points")) return 0; /* when all limits are known */
     if (e->table[0])
@@ -114,13 +123,9 @@ static int entry_of(const char *file, const toml_entry *e, assignment *a, ladder
         return numbers_of(file, e, 0, 1 << 24, a->sizes, &a->size_count, error);
     if (!strcmp(e->key, "widths"))
         return numbers_of(file, e, 1, 1 << 20, a->widths, &a->width_count, error);
-    if (!strcmp(e->key, "counted"))
-        return numbers_of(file, e, 1, 1 << 24, &a->counted, &count, error);
-    if (!strcmp(e->key, "threads")) {
-        code = numbers_of(file, e, 1, MODEL_THREADS_MOST, list, &count, error);
-        if (!code) a->threads = (int)list[0];
-        return code;
-    }
+    if (!strcmp(e->key, "counted")) return number_of(file, e, 1 << 24, &a->counted, error);
+    if (!strcmp(e->key, "threads"))
+        return number_of(file, e, MODEL_THREADS_MOST, &a->threads, error);
     if (!strcmp(e->key, "warps")) {
         code = numbers_of(file, e, 1, MODEL_WARP_MOST, list, &a->warp_count, error);
         for (int i = 0; i < a->warp_count && !code; i++) {

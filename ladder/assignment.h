@@ -33,8 +33,8 @@ typedef struct limit {
 } limit;
 typedef struct assignment {
     char title[TOML_TEXT], like[TOML_TEXT], types[LIST_MOST][8];
-    int threads, type_count, size_count, warp_count, width_count, operation_count, limit_count;
-    int64_t sizes[LIST_MOST], counted;
+    int type_count, size_count, warp_count, width_count, operation_count, limit_count;
+    int64_t sizes[LIST_MOST], counted, threads;
     int warps[LIST_MOST], operations[LIST_MOST];
     int64_t widths[LIST_MOST];
     double right_points;

@@ -99,6 +99,7 @@ int examine_one(const student *s, const trial *t, examination *e, ladder_error *
         }
         if (x->counts.found[DEFECT_ENDLESS].line) code = -1; /* enough */
     }
+    e->no_launch += !code && !launched && x->verdict != WRONG && t->n;
     free(x);
     return code;
 }

@@ -180,6 +180,11 @@ static void say_text(FILE *out, const assignment *a, const student *s, const exa
         fputs("  also: ", out);
         wrapped(out, line, 8, 80);
     }
+    if (e->no_launch)
+        fprintf(out, "%d runs launched no kernel and are not counted.\n", e->no_launch);
+    if (e->left_out)
+        fprintf(out, "%d runs were left out: the kernel is wrong, and they would take minutes.\n",
+                e->left_out);
     fprintf(out, "\n%g of %g points\n", points, of);
 }
 
@@ -192,10 +197,10 @@ static void say_json(FILE *out, const assignment *a, const student *s, const exa
     json_text(out, "title", a->title, ", ");
     json_text(out, "file", s->name, ", ");
     json_text(out, "like", a->like, ", ");
-    fprintf(
-        out,
-        "\"points\": %g, \"of\": %g, \"runs\": %d, \"wrong\": %d, \"results\": %lld, \"checks\": [",
-        points, of, e->trials, e->wrong, (long long)e->checked);
+    fprintf(out,
+            "\"points\": %g, \"of\": %g, \"runs\": %d, \"no_launch\": %d, \"left_out\": %d, "
+            "\"wrong\": %d, \"results\": %lld, \"checks\": [",
+            points, of, e->trials, e->no_launch, e->left_out, e->wrong, (long long)e->checked);
     for (int i = 0; i < count; i++) {
         fprintf(out, "%s\n  {", i ? "," : "");
         json_text(out, "check", list[i].name, ", ");
@@ -251,8 +256,8 @@ static int grade(const ladder_options *o, grading *g, const char *name, char *ke
 {
     int code = student_take(o, name, kernel, g->a.like, &g->s, error);
     if (!code && g->a.threads && g->s.rung.threads != g->a.threads)
-        code = fail_with(error, 2, "%s: threads is %d and must be %d here", g->s.name,
-                         g->s.rung.threads, g->a.threads);
+        code = fail_with(error, 2, "%s: threads is %d and must be %lld here", g->s.name,
+                         g->s.rung.threads, (long long)g->a.threads);
     if (!code) code = check_right(&g->a, &g->s, &g->e, &g->list[g->checks++], error);
     if (!code) code = check_limits(o, g, error);
     for (int i = 0; i < g->checks && !code; i++) {

@@ -206,6 +206,11 @@ int place_library_open(place *p, const char *device, ladder_error *error)
             "sequential, openmp and tally run beside every device",
             device);
     }
+    if (!strcmp(p->ctx->device->calls->name, "many")) {
+        tally_close(p->ctx);
+        return fail_with(error, 3, "the ladder runs kernels on one device; '%s' are several",
+                         device);
+    }
     tl_gpu *const gpu = gpu_of(p);
     snprintf(p->name, sizeof p->name, "%s", tl_gpu_of(p->ctx->device)->name);
     const tally_status entered = gpu->calls->enter(gpu, p->ctx);

@@ -58,6 +58,11 @@ static int fold_tiles(job *j, memory *in, int64_t *left, int64_t enough, const c
     int code = 0, turn = 0;
     memory *from = in;
     int64_t n = *left;
+    if (j->rung->each < 2)
+        return fail_with(error, 2,
+                         "%s: each is 1 and must be at least 2: groups of one element "
+                         "leave as many sums",
+                         j->rung->name);
     for (; n > enough && !code; n = up(n, j->rung->each), turn = !turn) {
         const argument arguments[] = {MEMORY(from), MEMORY(j->work[turn]), COUNT(n)};
         code = launch_kernel(j, kernel, up(n, j->rung->each), arguments, 3, error);

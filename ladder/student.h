@@ -47,6 +47,7 @@ typedef struct examination {
     int trials, wrong; /* runs; runs that went wrong */
     /* runs for which there was no time, or for types that the kernel does not take */
     int left_out;
+    int no_launch; /* runs in which no kernel was launched, which are no trials */
     int64_t checked, off;
     complaint complaints[COMPLAINTS_MOST];
     int count;

@@ -92,6 +92,28 @@ static void folder_limit(const char *code, size_t bytes)
     alarm(0);
 }
 
+/* A folder of another version, far above the limit: one look at it is enough. */
+static void many_old_files(const char *code, size_t bytes)
+{
+    enum { COUNT = 10000, KEPT = 511 }; /* of 1 MiB each, beside the new one */
+    char name[30];
+    int left = 0;
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, "%016x.bin", i);
+        plant(name, 1 << 20, 100 + i);
+    }
+    alarm(20);
+    tl_cache_store("key", 3, code, bytes);
+    alarm(0);
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, "%016x.bin", i);
+        const int there = was_there(name);
+        left += there;
+        check(there == (i < KEPT), "file %d of %d was %s", i, COUNT, there ? "kept" : "removed");
+    }
+    check(left == KEPT, "%d files are kept", left);
+}
+
 int main(void)
 {
     char code[1000], whole[4000];
@@ -139,6 +161,7 @@ int main(void)
     check(loads("key", code + 1, sizeof code - 1) == 1 && find_file() == 1,
           "a second store replaces the first");
     folder_limit(code, sizeof code);
+    many_old_files(code, sizeof code);
 
     setenv("XDG_CACHE_HOME", "/proc/no/such/place", 1);
     tl_cache_store("key", 3, code, sizeof code);

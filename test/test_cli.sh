@@ -363,6 +363,10 @@ bad 2 'tally scan sum --keep -o x.json a.txt' "tally: --keep and JSON exclude ea
 bad 2 'tally scan sum --keep --reverse a.txt' "tally: --keep and --reverse exclude each other"
 bad 2 'tally scan sum --keep m.npy' "tally: m.npy: its lines cannot be kept: npy files have none"
 bad 2 'tally reduce sum --column 2 m.npy' "tally: m.npy: column '2': npy files have no columns"
+for option in 'delimiter tab' 'header yes' "comment '#'" "thousands ' '" 'decimal ,' 'skip-lines 1' 'skip-bad' 'utc'; do
+    bad 2 "tally reduce sum --$option m.npy" "tally: m.npy: --${option%% *} is for text and csv, and the file is npy"
+    bad 2 "tally scan sum --dtype u8 --format raw --$option m.npy" "tally: m.npy: --${option%% *} is for text and csv, and the file is raw"
+done
 bad 2 'tally reduce sum --column 2-5 t.csv' "tally: t.csv: no column '2-5'; the columns are 1 'day', 2 'price', 3 'qty'"
 bad 2 'tally scan sum --keep --segments seg.txt t.csv' "tally: --segments cuts one sequence, and t.csv is read as a table of 2 columns"
 bad 2 'tally scan sum a.txt b.txt' "tally: \`tally scan\` takes one FILE, and 'b.txt' is a second one"
@@ -376,6 +380,9 @@ for v in 'reduce sum' 'scan sum' 'window sum -w 2'; do
     bad 2 "tally $v --axis 0 --segments seg.txt m.npy" "tally: --axis and --segments exclude each other"
 done
 bad 2 'tally reduce sum --shape 4x2 --axis 0 a.txt' "tally: --shape is '4x2', which is 8 elements, and a.txt has 5"
+bad 2 'tally reduce sum --shape 2x99999999999999999999 --axis 0 a.txt' "tally: --shape is '2x99999999999999999999', which is more than 2^63 - 1 elements"
+bad 2 'tally reduce sum --shape 4x --axis 0 a.txt' "tally: --shape is '4x': must be whole numbers with x between them, like 1000x256"
+bad 2 'printf "# a,b\nx,y\n1,2\n" | tally reduce sum --format csv --column y' "tally: standard input: no column 'y'; the columns are 1 '# a', 2 'b'; --comment '#' skips lines that begin with #"
 bad 2 'tally reduce sum --shape 4y2 --axis 0 a.txt' "tally: --shape is '4y2': must be whole numbers with x between them, like 1000x256"
 bad 2 'tally reduce sum --shape 3x2 m.npy' "tally: --shape is for raw, text and csv; m.npy has 2 dimensions of its own"
 bad 2 'tally reduce sum --delimiter ab a.txt' "tally: --delimiter is 'ab': must be one character, or tab, space, comma, semicolon"
@@ -471,6 +478,7 @@ verdict 'a bad file does not hide the others' $? "$(cat "$work/out" "$work/err")
 if [ -w /dev/full ]; then
     bad 1 'tally reduce sum a.txt >/dev/full' "tally: standard output: No space left on device"
     bad 1 'tally help >/dev/full' "tally: standard output: No space left on device"
+    bad 1 'tally verify --cases 1 >/dev/full' "tally: standard output: No space left on device"
     bad 1 'tally reduce sum,max a.txt -o /dev/full --to text' "tally: /dev/full: writing: No space left on device"
     bash -c 'seq 100000 | tally scan sum >/dev/full' 2>"$work/err"
     [ $? -eq 1 ] && grep -q 'No space left' "$work/err"

@@ -44,10 +44,34 @@ dated d0.nc double 2000-01-01 '0, 1' '1, 2' && dated d1.nc double '2001-01-01 18
 of_time 'scan sum --variable v --axis time d0.nc d1.nc' ' double time(time) ; time:units = "days since 2000-01-01" ; time = 0, 1, 366.75, 366.85 ; '
 bad 1 'tally window sum --by time --last 2d --variable v --axis time d0.nc d1.nc' "tally: d1.nc: time[1] has no exact number in the unit of d0.nc, 'days since 2000-01-01'"
 dated d0.nc int 2000-01-01 '0, 1' '1, 2' && dated d1.nc int '2001-01-01 18:00' '0, 1' '3, 4' # 366.75 is no int
-line 'scan sum --variable v --axis time d0.nc d1.nc -o o.nc && ncdump o.nc | sed -n /time:/p | wc -l' 0
+of_time 'scan sum --variable v --axis time d0.nc d1.nc' ' double time(time) ; time:units = "days since 2000-01-01" ; time = 0, 1, 366.75, 367.75 ; '
+line 'window sum --by time --last 366d --variable v --axis time d0.nc d1.nc --to csv | tail -n +2' '1 3 5 7'
+for k in '0 2000-01-01' "1 2001-01-01 18:00"; do dated d${k%% *}.nc int64 "${k#* }" '0, 1' '1, 2' && ncgen -4 -o d${k%% *}.nc x.cdl; done # nor an int64
 bad 1 'tally window sum --by time --last 2d --variable v --axis time d0.nc d1.nc' "tally: d1.nc: time[0] has no exact number in the unit of d0.nc, 'days since 2000-01-01'"
+line 'scan sum --variable v --axis time d0.nc d1.nc -o o.nc && ncdump o.nc | sed -n /time:/p | wc -l' 0
 dated d0.nc int 1999-12-31 '0, 1' '1, 2' && dated d1.nc int 2000-01-01 '2, 2147483647' '3, 4' # nor is 2^31
 bad 1 'tally window sum --by time --last 2d --variable v --axis time d0.nc d1.nc' "tally: d1.nc: time[1] has no exact number in the unit of d0.nc, 'days since 1999-12-31'"
+# days in one file and hours in another
+steps hourly.nc 'hours since 2001-01-01' '744, 750' '5, 6, 7, 8'
+for row in 'jan.nc hourly.nc|days|0, 30, 31, 31.25' 'hourly.nc mar.nc|hours|744, 750, 1416, 1440' 'hourly.nc sun.nc|hours|744, 750, 960, 961'; do
+    IFS='|' read -r files unit times <<<"$row"
+    steps sun.nc 'minutes since 2001-02-10 00:00' '0, 60' '9, 10, 11, 12'
+    of_time "scan sum --variable v --axis time $files" " double time(time) ; time:units = \"$unit since 2001-01-01\" ; time = $times ; "
+done
+line "window sum --by time --last 24h $of jan.nc hourly.nc | tail -n +2" '1,2 3,4 5,6 12,14'
+steps third.nc 'hours since 2001-02-01' '0, 8' '5, 6, 7, 8'
+of_time 'scan sum --variable v --axis time jan.nc third.nc' ' double time(time) ; time:units = "days since 2001-01-01" ; time = 0, 30, 31, 31.3333333333333 ; '
+bad 1 'tally window sum --by time --last 2d --variable v --axis time jan.nc third.nc' "tally: third.nc: time[1] has no exact number in the unit of jan.nc, 'days since 2001-01-01'"
+# units of the values: a mean of K and degC is neither
+make warm.nc 'dimensions: time = UNLIMITED ; x = 2 ; variables: double time(time) ; time:units = "days since 2001-01-01" ; float v(time, x) ; v:units = "degC" ; data: time = 31, 58 ; v = 5, 6, 7, 8 ;'
+for units in '' ' v:units = "" ;'; do # a file that does not say its units is taken to have those of the others
+    make none.nc "dimensions: time = UNLIMITED ; x = 2 ; variables: double time(time) ; time:units = \"days since 2001-01-01\" ; float v(time, x) ;$units data: time = 31, 58 ; v = 5, 6, 7, 8 ;"
+    line "reduce sum $of jan.nc none.nc | tail -n +2" '16 20'
+    line "reduce sum $of jan.nc --minus none.nc:v | tail -n +2" '-8 -8'
+done
+bad 1 "tally reduce mean $of jan.nc warm.nc" "tally: warm.nc: the units of v are 'degC', and in jan.nc 'K': files that are joined must have the same units"
+bad 1 "tally reduce mean $of jan.nc none.nc warm.nc" "tally: warm.nc: the units of v are 'degC', and in jan.nc 'K': files that are joined must have the same units"
+bad 1 "tally window first -w 1 $of jan.nc --minus warm.nc" "tally: --minus warm.nc: the units of v are 'degC', and in jan.nc 'K': must be the same"
 bad 2 'tally reduce sum --variable v --axis time --by time.week jan.nc' "tally: there is no part of a date 'week'; choices: year, season, month, day, hour, dayofyear"
 bad 2 'tally reduce sum --variable v --axis time --by when.week jan.nc' "tally: jan.nc: no variable 'when.week'; the variables are time(time 2), v(time 2, x 2)"
 # levels keep the order of the command line
@@ -88,7 +112,7 @@ for kind in standard gregorian proleptic_gregorian noleap 365_day all_leap 366_d
     awk '!seen[$0]++' all.txt >want.txt
     ok "tally reduce count --variable v --axis time --by time.year,time.season,time.month,time.day,time.hour,time.dayofyear c.nc --to csv | tail -n +2 | cut -d, -f1-6 | cmp - want.txt # $seed" ''
 done
-data 'reduce sum --variable v --axis time --by time.month mar.nc jan.nc feb.nc' 'netcdf o { dimensions: month = 3 ; x = 2 ; variables: float v_sum(month, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:units = "K" ; v_sum:cell_methods = "time: sum" ; int month(month) ; data: v_sum = 4, 6, 12, 14, 20, 22 ; month = 1, 2, 3 ; }'
+data 'reduce sum --variable v --axis time --by time.month mar.nc jan.nc feb.nc' 'netcdf o { dimensions: month = 3 ; x = 2 ; bnds = 2 ; variables: float v_sum(month, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:units = "K" ; v_sum:cell_methods = "time: sum" ; v_sum:coordinates = "time" ; int month(month) ; double time(month) ; time:units = "days since 2001-01-01" ; time:bounds = "time_bnds" ; double time_bnds(month, bnds) ; data: v_sum = 4, 6, 12, 14, 20, 22 ; month = 1, 2, 3 ; time = 15, 44.5, 59.5 ; time_bnds = 0, 30, 31, 58, 59, 60 ; }'
 data 'reduce sum --variable v --axis time --by time.season jan.nc feb.nc' 'netcdf o { dimensions: season = 1 ; x = 2 ; bnds = 2 ; variables: float v_sum(season, x) ; v_sum:_FillValue = NaNf ; v_sum:long_name = "sum of v" ; v_sum:units = "K" ; v_sum:cell_methods = "time: sum" ; v_sum:coordinates = "time" ; int season(season) ; season:long_name = "1 DJF, 2 MAM, 3 JJA, 4 SON" ; double time(season) ; time:units = "days since 2001-01-01" ; time:bounds = "time_bnds" ; double time_bnds(season, bnds) ; data: v_sum = 16, 20 ; season = 1 ; time = 29 ; time_bnds = 0, 58 ; }'
 line "reduce max --by time.season $of jan.nc feb.nc" 'season,max DJF,7 DJF,8'
 line "scan sum --by time.year $of jan.nc feb.nc | tail -n +2" '1,2 4,6 9,12 16,20'

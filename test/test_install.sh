@@ -56,6 +56,21 @@ cd "$prefix/share/doc/tally" # a command of the README, as installed
 [ "$(printf '3\n5\n2\n8\n1\n' | "$prefix/bin/tally" reduce descent --op-file examples/operators/descent.h)" = 7 ]
 "$prefix/bin/tally" reduce count --column co2 data/co2.csv >/dev/null
 cd "$work"
+if command -v python3 >/dev/null; then # every link of an installed document leads to an installed file
+    python3 - "$prefix/share/doc/tally" <<'END'
+import os, re, sys
+bad, links = set(), 0
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in (n for n in names if n.endswith(".md")):
+        with open(os.path.join(folder, name), encoding="utf-8") as f: text = re.sub(r"^```.*?^```", "", f.read(), flags=re.M | re.S)
+        for link in re.findall(r"\]\(([^)\s#]+)[^)\s]*\)", text):
+            if re.match(r"[a-z]+:", link): continue
+            links += 1
+            if not os.path.exists(os.path.join(folder, link)): bad.add(f"install: {name}: {link} is not installed")
+print("\n".join(sorted(bad)) or f"{links} links of installed documents")
+sys.exit(bool(bad) or links < 100)
+END
+fi
 bash -n "$prefix/share/bash-completion/completions/tally"
 if command -v mandoc >/dev/null; then
     mandoc -T lint -W warning "$prefix/share/man/man1/tally.1" ||

@@ -132,7 +132,9 @@ bad 2 "tally window sum --axis 0 --by time --last 2d w.csv" 'tally: --by and --a
 sed 's/ time:units/ string time:units/' w.cdl >string.cdl && ncgen -k netCDF-4 -o string.nc string.cdl
 flat '--last 36h --to csv string.nc' 'sum.0,sum.1 1,10 3,30 5,50 7,70 5,50 11,110'
 cp w.nc days.nc && coordinates 'hours since 2000-1-13' noleap int '0, 1, 2, 3, 10, 11'
-bad 1 "$by --last 2d days.nc w.nc" "tally: w.nc: the unit of time is 'hours since 2000-1-13', and in days.nc 'days since 2000-1-1': must be the same"
+bad 1 "$by --last 2d days.nc w.nc" "tally: w.nc: time[1] has no exact number in the unit of days.nc, 'days since 2000-1-1'"
+coordinates 'furlongs' noleap int '12, 13, 14, 15, 16, 17'
+bad 1 "$by --last 2d days.nc w.nc" "tally: w.nc: the unit of time is 'furlongs', and in days.nc 'days since 2000-1-1': must be the same"
 coordinates 'months since 2000-1-1' standard int '0, 1, 2, 3, 10, 11'
 bad 1 "$by --last 2d w.nc" "tally: w.nc: the units of time are 'months since 2000-1-1': must be days, hours, minutes, seconds or a part of a second"
 coordinates 'days since midnight' standard int '0, 1, 2, 3, 10, 11'

@@ -301,6 +301,11 @@ for folder in "$assignments"/[0-9]*; do
 done
 echo '__global__ void f(const int *in, int *out, int n) { for (int i = 0; i < n; i++) out[blockIdx.x] += in[i]; }' >all.cu
 code 4 timeout 300 "$tally" ladder grade "$assignments/1-tile-sum/assignment.toml" all.cu # large sizes would take minutes
+has '^[1-9][0-9]* runs were left out: the kernel is wrong, and they would take minutes.$' out
+has '^[1-9][0-9]* runs launched no kernel and are not counted.$' out
+sed '1s/$/\n * each: 1/' "$assignments/1-tile-sum/start.cl" >each.cl
+code 2 timeout 60 "$tally" ladder grade "$assignments/1-tile-sum/assignment.toml" each.cl
+has 'each is 1 and must be at least 2' err
 code 4 "$tally" ladder grade "$assignments/4-shuffles/assignment.toml" "$assignments/4-shuffles/start.cu"
 has '^ +the kernel is written for f32: elem, or the T$' out
 code 4 "$tally" ladder grade "$assignments/2-no-conflicts/assignment.toml" \
@@ -326,6 +331,8 @@ refused 'like = "reduce/sequential"\nsizes = [1]\n' "there is no rung 'reduce/se
 refused 'like = "reduce/tiled_1"\nsizes = [1]\n[most]\nconflict = 1\n' \
     'a.toml:4:1: most.conflict: there is no such count; choices: conflicts'
 refused 'like = "reduce/tiled_1"\nsizes = [1]\ntypes = ["i32", "i16"]\n' 'a.toml:3:1: types: choices: "i8"'
+refused 'like = "reduce/tiled_1"\nsizes = [1]\ncounted = [65536, 2]\n' 'a.toml:3:1: counted: one number is needed, not a list'
+refused 'like = "reduce/tiled_1"\nsizes = [1]\nthreads = [256, 5]\n' 'a.toml:3:1: threads: one number is needed, not a list'
 refused 'like = "reduce/tiled_1"\nsizes = [1] 2\n' 'a.toml:2:13: the line ends here, and more follows'
 code 2 "$tally" ladder grade a.toml
 
@@ -453,6 +460,8 @@ fi
 device=$("$tally" devices | awk '/^opencl:/ { print $1; exit }')
 if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     export POCL_CACHE_DIR=$work/pocl # what is compiled here is compiled once, here
+    POCL_DEVICES="pthread pthread" code 3 "$tally" ladder reduce --rung naive --device opencl:all --n 1000
+    has "^tally: the ladder runs kernels on one device; 'opencl:all' are several$" err
     # PoCL compiles each rung: of every two one, which the seed picks; all with TALLY_TEST_LONG
     seed=${TALLY_TEST_SEED:-$RANDOM}
     echo "seed $seed"

@@ -90,7 +90,9 @@ class File:
             if word not in names and word.isdigit() and 1 <= int(word) <= len(names):
                 word = names[int(word) - 1]
             if names.count(word) != 1:
-                what = f"{names.count(word)} columns {word!r}" if word in names else f"no column {word!r}"
+                what = f"no column {word!r}"
+                if word in names:
+                    what = f"{names.count(word)} columns {word!r}, and columns are read by name: rename one of them"
                 raise Usage(f"{self.path}: {what}; the columns are {_listed(names)}")
             found.append(word)
         return found

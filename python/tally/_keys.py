@@ -30,13 +30,19 @@ def bounds(keys, low, high, /, *, closed="both", ties="all"):
     leaves out, and so is not one range; an integer that float64, the type of such keys, does not hold. The sentence
     names the row. OverflowError: ``low`` or ``high`` beyond int64.
     """
-    from ._times import distance, numbered, widened
+    from ._times import distance, numbered, told_of_text, unsorted, widened
 
-    if _columns.ticks(keys, "keys")[0] is not None:
-        keys, unit = numbered(keys, "keys")
-        low, high = distance(low, "low", unit), distance(high, "high", unit)
-    keys = widened(_plain_array(keys), "keys")[0]
-    return _core.bounds(keys, low, high, *ends(closed), _words.ties(ties))
+    times = None
+    with told_of_text("keys"):
+        if _columns.ticks(keys, "keys")[0] is not None:
+            times = keys
+            keys, unit = numbered(keys, "keys")
+            low, high = distance(low, "low", unit), distance(high, "high", unit)
+        keys = widened(_plain_array(keys), "keys")[0]
+    try:
+        return _core.bounds(keys, low, high, *ends(closed), _words.ties(ties))
+    except ValueError as wrong:
+        raise unsorted(wrong, times, "keys") from None
 
 
 def runs(keys, /):

@@ -96,10 +96,11 @@ class Rolling:
             raise ValueError(f"min_periods is {self._minimum}: must be at most the window, {length}")
 
     def _times(self, window, on, center, closed, min_periods, ties, by, dropna):
-        from ._times import keys_and_length
+        from ._times import keys_and_length, told_of_text, unsorted
 
         row = _words.ties(ties)
-        keys, length, falling = keys_and_length(self._x, on, window, self._axis)
+        with told_of_text("on"):
+            keys, length, falling, times = keys_and_length(self._x, on, window, self._axis)
         low_open, high_open = ends(closed)
         if center:
             whole = length % 2 != 0 and not isinstance(length, float)  # whose half is between two ticks
@@ -108,16 +109,16 @@ class Rolling:
             low_open, high_open = (False, False) if whole else (low_open, high_open)
         else:
             low, high = -length, 0 if isinstance(length, int) else 0.0
-        if by is not None:
-            self._group(by, dropna, keys, low, high, low_open, high_open, row)
-        else:
-            if falling:
-                low, high, low_open, high_open = -high, -low, high_open, low_open
-            try:
+        if falling and by is None:
+            low, high, low_open, high_open = -high, -low, high_open, low_open
+        try:
+            if by is not None:
+                self._group(by, dropna, keys, low, high, low_open, high_open, row)
+            else:
                 self._start, self._end = _core.bounds(keys, low, high, low_open, high_open, row)
-            except ValueError as wrong:  # of keys, which are on here
-                text = str(wrong).replace("keys must be numbers that", "must be sorted; the first and the last")
-                raise ValueError(text.replace("keys", "on", 1)) from None
+        except ValueError as wrong:  # of keys, which are on here
+            text = str(wrong).replace("keys must be numbers that", "must be sorted; the first and the last")
+            raise unsorted(text, times, "on") from None
         self._before = self._after = 0
         self._minimum = 1 if min_periods is None else _integer(min_periods, "min_periods", 0)
 

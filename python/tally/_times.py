@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Times and lengths of time, of the standard library, NumPy, pandas, Polars and Arrow, as integers."""
 
+import contextlib
 import datetime
 import re
 import sys
@@ -9,7 +10,7 @@ from operator import index
 from . import _core
 from ._kinds import _library, same_labels, take
 
-__all__ = ["distance", "keys_and_length", "numbered", "widened"]
+__all__ = ["distance", "keys_and_length", "numbered", "told_of_text", "unsorted", "widened"]
 
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "m": 60 * 10**9}
 _NANOSECONDS |= {"h": 3600 * 10**9, "D": 86400 * 10**9, "d": 86400 * 10**9, "w": 7 * 86400 * 10**9}
@@ -19,7 +20,8 @@ _OF_NUMPY |= {"m": 60 * 10**18, "h": 3600 * 10**18, "D": 86400 * 10**18, "W": 7 
 
 
 def keys_and_length(x, on, window, axis=None):
-    """The times as an array that the extension reads, the window in their units, and whether they fall."""
+    """The times as an array that the extension reads, the window in their units, whether they fall, and the times
+    themselves (None: numbers)."""
     if on is None and _library(x) == "xarray" and axis in x.coords:
         on = x.coords[axis]
     elif on is None:
@@ -39,14 +41,14 @@ def keys_and_length(x, on, window, axis=None):
         length = _number(window, whole)
         if whole and length >= 1 << 63:
             raise ValueError(f"window is {window!r}: must be at most 2^63 - 1")
-        return keys, length, falling
+        return keys, length, falling, None
     length = _length(window)
     per = _NANOSECONDS[unit]
     if length % per:
         raise ValueError(f"window is {window!r}: must be a whole number of the units of on, {unit}")
     if length // per >= 1 << 63:
         raise ValueError(f"window is {window!r}: must be at most 2^63 - 1 of the units of on, {unit}")
-    return keys, length // per, falling
+    return keys, length // per, falling, on
 
 
 def widened(keys, name):
@@ -160,6 +162,31 @@ def _of_timedelta64(window, name):
 
 _FINER = {"ps": 10**3, "fs": 10**6, "as": 10**9}  # of a nanosecond
 _NUMPY = {"W": 7 * 86400 * 10**9, **{unit: _NANOSECONDS[unit] for unit in ("D", "h", "m", "s", "ms", "us", "ns")}}
+
+
+def unsorted(wrong, on, name):
+    """The error of keys that are not sorted: with the name of the argument, and times as they are in ``on``."""
+    text = str(wrong).replace("keys", name, 1)
+    found = re.search(r"row (\d+) is (-?\d+), after (-?\d+)(?: in row (\d+))?", text)
+    if on is None or found is None:
+        return ValueError(text)
+    at = on.to_numpy() if _library(on) == "xarray" else getattr(on, "iloc", on)
+    row = int(found[1])
+    before = row - 1 if found[4] is None else int(found[4])
+    for group, place in (3, before), (2, row):
+        text = f"{text[:found.start(group)]}{at[place]}{text[found.end(group):]}"
+    return ValueError(text)
+
+
+@contextlib.contextmanager
+def told_of_text(name):
+    """Text where times are wanted: the error says what reads it."""
+    try:
+        yield
+    except TypeError as wrong:
+        advice = f"pandas.to_datetime({name}) makes times of text"
+        text = re.sub(r"(pandas\.factorize|dictionary_encode).*", advice, str(wrong))
+        raise TypeError(text) from None
 
 
 def numbered(on, name):

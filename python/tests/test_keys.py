@@ -2,6 +2,7 @@
 """Exact sums against math.fsum and fractions; runs, groups, take and by_key against NumPy."""
 
 import array
+import datetime
 import math
 import pickle
 import random
@@ -11,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from conftest import DTYPES, numbers, same_bits
@@ -268,6 +270,28 @@ def test_kinds_of_results():
     assert isinstance(tally.take(frame["x"], np.array([2, 0, 1])), np.ndarray)
     pyarrow = pytest.importorskip("pyarrow")
     assert tally.take(pyarrow.array([1.5, 2.5]), np.array([1, 0])).to_pylist() == [2.5, 1.5]
+
+
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, pd.Index, pa.array, pl.Series])
+def test_times_as_text_and_unsorted_times(make):
+    x, text = np.arange(3.0), ["2024-01-01 00:00:01", "2024-01-01 00:00:00", "2024-01-01 00:00:05"]
+    for call, name in (
+        (lambda: tally.rolling(x, "2s", on=make(text)), "on"),
+        (lambda: tally.bounds(make(text), "-2s", 0), "keys"),
+    ):
+        with pytest.raises(TypeError, match=rf"{name} has .*pandas.to_datetime\({name}\) makes times of text") as error:
+            call()
+        assert "factorize" not in str(error.value)
+    times = [datetime.datetime.fromisoformat(each) for each in text]
+    times = np.array(times, "M8[us]") if make is np.array else make(times)
+    for call, name in (
+        (lambda: tally.rolling(x, "2s", on=times), "on"),
+        (lambda: tally.bounds(times, "-2s", 0), "keys"),
+        (lambda: tally.rolling(x, "2s", on=times, by=[0, 0, 0]), "on"),
+    ):
+        day = "2024-01-01.00:00"
+        with pytest.raises(ValueError, match=rf"{name}: row [12] is {day}:0[05].*, after {day}:0[01]"):
+            call()
 
 
 def test_errors_of_keys():

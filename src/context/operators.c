@@ -276,7 +276,9 @@ const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_BYTES])
     for (const operator_row *row = rows; row < rows + ROWS; row++)
         if (!strcmp(op, row->name) && *row->param && isnan(row->fallback)) {
             const double value = isfinite(row->low) ? row->low + 0.3 : 0.3;
-            snprintf(to, TL_SAMPLE_BYTES, ":%g", value < row->high ? value : row->high);
+            *to = ':';
+            tally_format_value(TALLY_F64, value < row->high ? &value : &row->high, 0, to + 1,
+                               TL_SAMPLE_BYTES - 1);
         }
     return to;
 }

@@ -152,11 +152,14 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
         if (p < e || lo < 1 || hi < lo || hi > c->width) {
             const int names =
                 c->header == HEADER || (c->header && tl_header_guess(&c->lines, NULL));
-            const int dot = c->key && memchr(s, '.', (size_t)(e - s));
+            const int dot = c->key && memchr(s, '.', (size_t)(e - s)),
+                      comment = names && *c->r[0].line == '#';
             return tl_invalid_on(
                 c->f, "no column '%.*s'; the columns are %s%s", shown(e - s, 60), s,
                 list_columns(c, names, 0, list),
-                dot ? "; parts of dates are .year, .season, .month, .day, .hour, .dayofyear" : "");
+                dot       ? "; parts of dates are .year, .season, .month, .day, .hour, .dayofyear"
+                : comment ? "; --comment '#' skips lines that begin with #"
+                          : "");
         }
     }
     for (; lo <= hi; lo++) TL_TRY(add(c, lo - 1, part));

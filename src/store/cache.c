@@ -113,31 +113,49 @@ void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
     return data;
 }
 
+typedef struct {
+    time_t time;
+    long long bytes;
+    char name[32]; /* as is_ours takes them */
+} entry;
+
+static int earlier(const void *a, const void *b)
+{
+    const entry *const x = a, *const y = b;
+    return (x->time > y->time) - (x->time < y->time);
+}
+
 /* Removes the oldest files of the cache until the others have fewer than FOLDER_BYTES. */
 static void trim(const char *at)
 {
-    for (;;) {
-        char path[PATH_BYTES + 300], oldest[PATH_BYTES + 300] = "";
-        long long total = 0;
-        time_t when = 0;
-        struct stat info;
-        DIR *d = opendir(at);
-        if (!d) return;
+    size_t count = 0, capacity = 0;
+    entry *all = NULL;
+    long long total = 0;
+    struct stat info;
+    DIR *d = opendir(at);
+    if (!d) return;
 
-        for (struct dirent *e; (e = readdir(d));) {
-            if (!is_ours(e->d_name)) continue;
-            snprintf(path, sizeof path, "%s/%s", at, e->d_name);
-            if (lstat(path, &info) || !S_ISREG(info.st_mode)) continue;
-            total += info.st_size;
-            if (!oldest[0] || info.st_mtime < when) {
-                when = info.st_mtime;
-                strcpy(oldest, path);
-            }
+    for (struct dirent *e; (e = readdir(d));) {
+        if (!is_ours(e->d_name) || fstatat(dirfd(d), e->d_name, &info, AT_SYMLINK_NOFOLLOW) ||
+            !S_ISREG(info.st_mode))
+            continue;
+        if (count == capacity) {
+            capacity = 2 * capacity + 64;
+            entry *const more = realloc(all, capacity * sizeof *all);
+            if (!more) break; /* the files that are known may do */
+            all = more;
         }
-
-        closedir(d);
-        if (total <= FOLDER_BYTES || !oldest[0] || unlink(oldest)) return;
+        entry *const x = &all[count++];
+        x->time = info.st_mtime;
+        total += x->bytes = info.st_size;
+        memcpy(x->name, e->d_name, strlen(e->d_name) + 1);
     }
+
+    if (total > FOLDER_BYTES) qsort(all, count, sizeof *all, earlier);
+    for (size_t i = 0; i < count && total > FOLDER_BYTES; total -= all[i++].bytes)
+        if (unlinkat(dirfd(d), all[i].name, 0)) break;
+    closedir(d);
+    free(all);
 }
 
 void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t bytes)

@@ -158,13 +158,32 @@ static tally_status find(const tally_file *f, tl_part *p, const tally_file_optio
     return TALLY_OK;
 }
 
-/* Opens a part, and checks it against the first, which also sets dtype, units and calendar. */
-static tally_status open_part(tally_file *f, tl_part *p, const tally_file_options *o)
+/* Reads the attributes of the first part, and refuses a later one in another unit. */
+static tally_status read_texts(const tally_file *f, const tl_part *p)
 {
     static const char *const names[] = {"units", "calendar", "long_name", "standard_name",
                                         "bounds"};
     tl_netcdf *const n = f->netcdf;
     const int first = p == n->parts;
+    const char *const units = n->text[0];
+    char *text = NULL;
+
+    tally_status s = TALLY_OK;
+    for (int i = 0; i < 5 && !s && first; i++) s = tl_netcdf_text(&p->of, names[i], &n->text[i]);
+    if (!s && !first) s = tl_netcdf_text(&p->of, "units", &text);
+    if (!s && units && text && *units && *text && strcmp(units, text))
+        s = tl_bad_data_on(&p->of,
+                           "the units of %s are '%s', and in %s '%s': files that are joined must "
+                           "have the same units",
+                           n->variable, text, n->parts->of.label, units);
+    free(text);
+    return s;
+}
+
+/* Opens a part, and checks it against the first, which also sets dtype, units and calendar. */
+static tally_status open_part(tally_file *f, tl_part *p, const tally_file_options *o)
+{
+    tl_netcdf *const n = f->netcdf;
     tl_netcdf_variable v;
 
     tally_status s = check_file(p);
@@ -174,7 +193,7 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
     if (!s) s = tl_part_whole(p, &p->of);
     if (s) return s;
 
-    if (first) f->info.dtype = p->packing.given;
+    if (p == n->parts) f->info.dtype = p->packing.given;
     if (p->packing.given != f->info.dtype)
         return tl_invalid_on(&p->of,
                              "%s is %s, and in %s it is %s; --dtype f64 makes them the same",
@@ -182,9 +201,8 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
                              tally_dtype_name(f->info.dtype));
 
     find_chunks(f, p, o->memory);
-    for (int i = 0; i < 5 && !s && first; i++) s = tl_netcdf_text(&p->of, names[i], &n->text[i]);
     p->of.what = n->variable;
-    return s;
+    return read_texts(f, p);
 }
 
 /* ---- not locked ---- */
