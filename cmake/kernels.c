@@ -15,8 +15,8 @@
  * SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; with a shape behind
  * the type, as in sum/f32/scan, that program alone; the probe's programs are always added */
 #define _GNU_SOURCE
+#include "embedded.h"
 #include "gpu/cuda/cuda.h"
-#include "gpu/gpu.h"
 #include "context/context.h"
 #include "context/user.h"
 #include <errno.h>
@@ -66,7 +66,7 @@ static void add_program(const tl_scalar *op, const char *shape)
 {
     char *text, tag[200];
     size_t length;
-    const tl_text of = {op, shape, "gpu/cuda/prelude_cuda.h", NULL};
+    const tl_text of = {op, shape, CUDA_PRELUDE, NULL};
     if (tl_program_text(NULL, &of, &text, &length)) stop("text", tally_error(NULL));
     tl_key key = tl_archive_key(text, length);
     int used = snprintf(tag, sizeof tag, "nvrtc %d", version);
@@ -87,10 +87,6 @@ static void add_program(const tl_scalar *op, const char *shape)
  * instance? */
 static int add_shapes(const char *op, tally_dtype dtype, const char *only)
 {
-#define EMBEDDED_SHAPE(name) name,
-    static const char *const shapes[] = {
-#include "gpu/cuda/common.def"
-    };
     const tl_scalar *scalar;
     tl_par par;
     int found = 0;
@@ -99,10 +95,9 @@ static int add_shapes(const char *op, tally_dtype dtype, const char *only)
     snprintf(with, sizeof with, "%.79s%s", op, tl_sample_parameter(name, parameter));
     if (tl_resolve(NULL, op, dtype, &scalar, &par) && tl_resolve(NULL, with, dtype, &scalar, &par))
         return 0;
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        if ((!only || !strcmp(only, shapes[s])) &&
-            tl_gpu_has_shape(scalar, shapes[s], "gpu/cuda/prelude_cuda.h")) {
-            add_program(scalar, shapes[s]);
+    for (int s = 0; s < EMBEDDED_SHAPES; s++)
+        if ((!only || !strcmp(only, embedded_shapes[s])) && has_shape(scalar, embedded_shapes[s])) {
+            add_program(scalar, embedded_shapes[s]);
             found = 1;
         }
     return found;
@@ -130,17 +125,9 @@ static void add_all(void)
 
 static void add_common(void)
 {
-#define COMMON_OPERATOR(name) name,
-    static const char *const ops[] = {
-#include "gpu/cuda/common.def"
-    };
-#define COMMON_DTYPE(dtype) TALLY_##dtype,
-    static const tally_dtype dtypes[] = {
-#include "gpu/cuda/common.def"
-    };
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++)
-            add_shapes(ops[i], dtypes[k], NULL);
+    for (int i = 0; i < COMMON_OPERATORS; i++)
+        for (int k = 0; k < COMMON_DTYPES; k++)
+            add_shapes(common_operators[i], common_dtypes[k], NULL);
 }
 
 static void add_set(char *set)
@@ -198,7 +185,7 @@ static void compile(const program *p)
     char *arguments[ARCHS_MOST + 6] = {(char *)fatbinary, "-64", "--compress-all"};
     size_t length, bytes;
     void *code;
-    const tl_text of = {p->op, p->shape, "gpu/cuda/prelude_cuda.h", NULL};
+    const tl_text of = {p->op, p->shape, CUDA_PRELUDE, NULL};
     if (tl_program_text(NULL, &of, &text, &length)) stop("text", tally_error(NULL));
     for (int a = 0; a <= arch_count; a++) {
         int ptx = a == arch_count, number = archs[ptx ? a - 1 : a];
