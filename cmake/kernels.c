@@ -19,6 +19,7 @@
 #include "gpu/cuda/cuda.h"
 #include "context/context.h"
 #include "context/user.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROGRAMS_MOST = 8192, ARCHS_MOST = 16, PATH_ROOM = 1200 };
+enum { PROGRAMS_MOST = 8192, ARCHS_MOST = 16, KNOWN_MOST = 64, PATH_ROOM = 1200 };
 
 typedef struct {
     const tl_scalar *op;
@@ -51,13 +52,37 @@ tally_status tl_user_resolve(tally *ctx, tl_user *user, tally_dtype dtype, tally
 }
 
 static program programs[PROGRAMS_MOST];
-static int program_count, archs[ARCHS_MOST], arch_count, version;
+static int program_count, archs[ARCHS_MOST], arch_count, version, known[KNOWN_MOST], known_count;
 static const char *cache, *fatbinary;
 
-static void stop(const char *what, const char *detail)
+static _Noreturn void stop(const char *what, const char *detail)
 {
     fprintf(stderr, "make_kernels: %s: %s\n", what, detail);
     exit(1);
+}
+
+/* Asks NVRTC for its version, 1000 * major + minor, and the architectures that it compiles for. */
+static void ask(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    int (*version_of)(int *, int *), (*count_of)(int *), (*list)(int *);
+    if (!library || !tl_nvrtc_open(path) || !(version_of = dlsym(library, "nvrtcVersion")) ||
+        !(count_of = dlsym(library, "nvrtcGetNumSupportedArchs")) ||
+        !(list = dlsym(library, "nvrtcGetSupportedArchs")))
+        stop(path, "cannot be opened, or is not NVRTC 11.2 or newer");
+
+    int major, minor;
+    if (version_of(&major, &minor) || count_of(&known_count) || known_count > KNOWN_MOST ||
+        list(known))
+        stop(path, "does not say what it compiles for");
+    version = 1000 * major + minor;
+}
+
+static int knows(int arch)
+{
+    for (int i = 0; i < known_count; i++)
+        if (known[i] == arch) return 1;
+    return 0;
 }
 
 /* ---- the set ---- */
@@ -282,14 +307,13 @@ int main(int argc, char **argv)
     if (argc != 8) stop("usage", "OUT CACHE NVRTC FATBINARY JOBS ARCHS SET");
     cache = argv[2];
     fatbinary = argv[4];
-    if (!tl_nvrtc_open(argv[3])) stop(argv[3], "cannot be opened, or is not NVRTC 11.2 or newer");
-    version = tl_nvrtc_version();
+    ask(argv[3]);
     mkdir(cache, 0777);
     for (char *rest, *word = strtok_r(argv[6], ",; ", &rest); word;
          word = strtok_r(NULL, ",; ", &rest)) {
         if (arch_count == ARCHS_MOST || atoi(word) < 50)
             stop("TALLY_CUDA_ARCHS: not an architecture", word);
-        if (tl_nvrtc_knows(atoi(word)))
+        if (knows(atoi(word)))
             archs[arch_count++] = atoi(word);
         else
             printf("CUDA kernels: NVRTC %d.%d knows no sm_%s: left out\n", version / 1000,
