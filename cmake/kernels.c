@@ -15,10 +15,11 @@
  * SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; with a shape behind
  * the type, as in sum/f32/scan, that program alone; the probe's programs are always added */
 #define _GNU_SOURCE
+#include "embedded.h"
 #include "gpu/cuda/cuda.h"
-#include "gpu/gpu.h"
 #include "context/context.h"
 #include "context/user.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROGRAMS_MOST = 8192, ARCHS_MOST = 16, PATH_ROOM = 1200 };
+enum { PROGRAMS_MOST = 8192, ARCHS_MOST = 16, KNOWN_MOST = 64, PATH_ROOM = 1200 };
 
 typedef struct {
     const tl_scalar *op;
@@ -51,13 +52,37 @@ tally_status tl_user_resolve(tally *ctx, tl_user *user, tally_dtype dtype, tally
 }
 
 static program programs[PROGRAMS_MOST];
-static int program_count, archs[ARCHS_MOST], arch_count, version;
+static int program_count, archs[ARCHS_MOST], arch_count, version, known[KNOWN_MOST], known_count;
 static const char *cache, *fatbinary;
 
-static void stop(const char *what, const char *detail)
+static _Noreturn void stop(const char *what, const char *detail)
 {
     fprintf(stderr, "make_kernels: %s: %s\n", what, detail);
     exit(1);
+}
+
+/* Asks NVRTC for its version, 1000 * major + minor, and the architectures that it compiles for. */
+static void ask(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    int (*version_of)(int *, int *), (*count_of)(int *), (*list)(int *);
+    if (!library || !tl_nvrtc_open(path) || !(version_of = dlsym(library, "nvrtcVersion")) ||
+        !(count_of = dlsym(library, "nvrtcGetNumSupportedArchs")) ||
+        !(list = dlsym(library, "nvrtcGetSupportedArchs")))
+        stop(path, "cannot be opened, or is not NVRTC 11.2 or newer");
+
+    int major, minor;
+    if (version_of(&major, &minor) || count_of(&known_count) || known_count > KNOWN_MOST ||
+        list(known))
+        stop(path, "does not say what it compiles for");
+    version = 1000 * major + minor;
+}
+
+static int knows(int arch)
+{
+    for (int i = 0; i < known_count; i++)
+        if (known[i] == arch) return 1;
+    return 0;
 }
 
 /* ---- the set ---- */
@@ -66,7 +91,7 @@ static void add_program(const tl_scalar *op, const char *shape)
 {
     char *text, tag[200];
     size_t length;
-    const tl_text of = {op, shape, "gpu/cuda/prelude_cuda.h", NULL};
+    const tl_text of = {op, shape, CUDA_PRELUDE, NULL};
     if (tl_program_text(NULL, &of, &text, &length)) stop("text", tally_error(NULL));
     tl_key key = tl_archive_key(text, length);
     int used = snprintf(tag, sizeof tag, "nvrtc %d", version);
@@ -87,10 +112,6 @@ static void add_program(const tl_scalar *op, const char *shape)
  * instance? */
 static int add_shapes(const char *op, tally_dtype dtype, const char *only)
 {
-#define EMBEDDED_SHAPE(name) name,
-    static const char *const shapes[] = {
-#include "gpu/cuda/common.def"
-    };
     const tl_scalar *scalar;
     tl_par par;
     int found = 0;
@@ -99,10 +120,9 @@ static int add_shapes(const char *op, tally_dtype dtype, const char *only)
     snprintf(with, sizeof with, "%.79s%s", op, tl_sample_parameter(name, parameter));
     if (tl_resolve(NULL, op, dtype, &scalar, &par) && tl_resolve(NULL, with, dtype, &scalar, &par))
         return 0;
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        if ((!only || !strcmp(only, shapes[s])) &&
-            tl_gpu_has_shape(scalar, shapes[s], "gpu/cuda/prelude_cuda.h")) {
-            add_program(scalar, shapes[s]);
+    for (int s = 0; s < EMBEDDED_SHAPES; s++)
+        if ((!only || !strcmp(only, embedded_shapes[s])) && has_shape(scalar, embedded_shapes[s])) {
+            add_program(scalar, embedded_shapes[s]);
             found = 1;
         }
     return found;
@@ -130,17 +150,9 @@ static void add_all(void)
 
 static void add_common(void)
 {
-#define COMMON_OPERATOR(name) name,
-    static const char *const ops[] = {
-#include "gpu/cuda/common.def"
-    };
-#define COMMON_DTYPE(dtype) TALLY_##dtype,
-    static const tally_dtype dtypes[] = {
-#include "gpu/cuda/common.def"
-    };
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++)
-            add_shapes(ops[i], dtypes[k], NULL);
+    for (int i = 0; i < COMMON_OPERATORS; i++)
+        for (int k = 0; k < COMMON_DTYPES; k++)
+            add_shapes(common_operators[i], common_dtypes[k], NULL);
 }
 
 static void add_set(char *set)
@@ -198,7 +210,7 @@ static void compile(const program *p)
     char *arguments[ARCHS_MOST + 6] = {(char *)fatbinary, "-64", "--compress-all"};
     size_t length, bytes;
     void *code;
-    const tl_text of = {p->op, p->shape, "gpu/cuda/prelude_cuda.h", NULL};
+    const tl_text of = {p->op, p->shape, CUDA_PRELUDE, NULL};
     if (tl_program_text(NULL, &of, &text, &length)) stop("text", tally_error(NULL));
     for (int a = 0; a <= arch_count; a++) {
         int ptx = a == arch_count, number = archs[ptx ? a - 1 : a];
@@ -295,14 +307,13 @@ int main(int argc, char **argv)
     if (argc != 8) stop("usage", "OUT CACHE NVRTC FATBINARY JOBS ARCHS SET");
     cache = argv[2];
     fatbinary = argv[4];
-    if (!tl_nvrtc_open(argv[3])) stop(argv[3], "cannot be opened, or is not NVRTC 11.2 or newer");
-    version = tl_nvrtc_version();
+    ask(argv[3]);
     mkdir(cache, 0777);
     for (char *rest, *word = strtok_r(argv[6], ",; ", &rest); word;
          word = strtok_r(NULL, ",; ", &rest)) {
         if (arch_count == ARCHS_MOST || atoi(word) < 50)
             stop("TALLY_CUDA_ARCHS: not an architecture", word);
-        if (tl_nvrtc_knows(atoi(word)))
+        if (knows(atoi(word)))
             archs[arch_count++] = atoi(word);
         else
             printf("CUDA kernels: NVRTC %d.%d knows no sm_%s: left out\n", version / 1000,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # CUDA kernels compiled with the library and embedded in it (doc/gpu.md), so that a user needs the driver only.
 #   TALLY_CUDA_KERNELS   none      compile at run time, by NVRTC (default)
-#                        common    the set of src/gpu/cuda/common.def: 10 minutes of one processor, 12 MB
+#                        common    the set of cmake/embedded.h: 10 minutes of one processor, 12 MB
 #                        all       every built-in operator and type, for packages: 2.6 hours of one processor, 190 MB
 #                                  (reckoned from `common`)
-#                        a list    as in sum/f32;ema:0.1/f64, or sum/f32/scan: that shape of common.def alone
+#                        a list    as in sum/f32;ema:0.1/f64, or sum/f32/scan: that shape of embedded.h alone
 #                        auto      common where a CUDA toolkit is, else none
 #   TALLY_CUDA_ARCHS     compute capabilities with machine code of their own; what comes after the last gets its PTX
 #   TALLY_CUDA_CACHE     where compiled programs stay from one build to the next

@@ -5,8 +5,8 @@
  * (cmake/tests.cmake). Each case is a process of its own. A user's operator is compiled one kernel
  * at a time, and NVRTC's message about a wrong one names its line. Last, the probe must refuse this
  * driver. */
+#include "../cmake/embedded.h"
 #include "gpu/cuda/cuda.h"
-#include "gpu/gpu.h"
 #include "context/context.h"
 #include "check.h"
 #include <dirent.h>
@@ -236,19 +236,16 @@ static void check_archive(void)
                   (int)i);
         }
     }
-#define EMBEDDED_SHAPE(name) name,
-    static const char *const shapes[] = {
-#include "gpu/cuda/common.def"
-    };
     check_ok(NULL, tl_resolve(NULL, "sum", TALLY_F32, &op, &par), "sum f32");
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        const tl_text of = {op, shapes[s], "gpu/cuda/prelude_cuda.h", NULL, TL_ONE_INPUT};
-        if (!tl_gpu_has_shape(op, shapes[s], of.prelude)) continue; /* window_far: of class X */
-        if (!check_ok(NULL, tl_program_text(NULL, &of, &text, &length), shapes[s])) continue;
+    for (int s = 0; s < EMBEDDED_SHAPES; s++) {
+        const char *const shape = embedded_shapes[s];
+        const tl_text of = {op, shape, CUDA_PRELUDE, NULL, TL_ONE_INPUT};
+        if (!has_shape(op, shape)) continue; /* window_far: of class X */
+        if (!check_ok(NULL, tl_program_text(NULL, &of, &text, &length), shape)) continue;
         const int found =
             tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes) != NULL;
-        const int in_set = check_listed("reduce scan window_walk3", shapes[s]);
-        check(found == in_set, "sum f32 %s is %s", shapes[s], found ? "there" : "not there");
+        const int in_set = check_listed("reduce scan window_walk3", shape);
+        check(found == in_set, "sum f32 %s is %s", shape, found ? "there" : "not there");
         text[length / 2] ^= 1;
         check(!tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes),
               "one bit changed: not there");

@@ -7,15 +7,16 @@
  *                                    them), what is said of wrong ones; sm_90
  *   test_nvrtc one OPERATOR TYPE [SHAPE]    prints as the next one; "marked nanmean": the form
  *                                           of marked elements
- *   test_nvrtc common|all [ARCH...]  the set of src/gpu/cuda/common.def, or every operator and
+ *   test_nvrtc common|all [ARCH...]  the set of cmake/embedded.h, or every operator and
  *                                    type, and the probe's programs, for sm_80, sm_90 and sm_100
  *                                    or the named ones; prints the registers and the spills of
  *                                    every kernel */
-#include "gpu/gpu.h"
+#include "../cmake/embedded.h"
 #include "gpu/cuda/cuda.h"
 #include "context/context.h"
 #include "context/user.h"
 #include "check.h"
+#include <dlfcn.h>
 
 /* Bytes: the states of users, and of what the recorded sets hold, may be larger than the kernels
    were tuned for. */
@@ -72,7 +73,7 @@ static tally_status build(const tl_scalar *op, const char *shape, const char *ke
         strstr(shape, "_two") ? strstr(shape, "_two") : strstr(shape, "_bits");
     char base[40];
     snprintf(base, sizeof base, "%.*s", (int)(in_place ? in_place - shape : 39), shape);
-    const tl_text of = {op, base, "gpu/cuda/prelude_cuda.h", kernel,
+    const tl_text of = {op, base, CUDA_PRELUDE, kernel,
                         !in_place            ? TL_ONE_INPUT
                         : in_place[1] == 't' ? TL_TWO_INPUTS
                                              : TL_BITMAPS};
@@ -124,15 +125,6 @@ static int half;
 static void try_one(const char *op, tally_dtype dtype, const char *shape, const char *arch,
                     int print)
 {
-    enum { OTHERS = 14 };
-#define EMBEDDED_SHAPE(name) name,
-    static const char *const shapes[] = {
-        "law",           "prepare",        "reduce_two",      "scan_two",
-        "window_two",    "reduce_bits",    "scan_bits",       "window_bits",
-        "exact",         "keys",           "window_flat_two", "window_cut_bits",
-        "scan_wave_two", "scan_wave_bits",
-#include "gpu/cuda/common.def"
-    };
     const tl_scalar *scalar;
     tl_par par;
     char name[64], parameter[TL_SAMPLE_BYTES];
@@ -141,12 +133,11 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
     snprintf(name, sizeof name, "%s%s", op, tl_sample_parameter(op, parameter));
     if (tl_resolve(ctx, name, dtype, &scalar, &par)) return;
     const tl_scalar variant = tl_gpu_variant_of(scalar, marked);
-    for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++)
-        if (shape ? !strcmp(shape, shapes[s])
-                  : s >= OTHERS && (check_long || print || s % 2 == half) &&
-                        tl_gpu_has_shape(scalar, shapes[s], "gpu/cuda/prelude_cuda.h"))
-            try_shape(scalar->inputs == 2 || marked ? &variant : scalar, op, shapes[s], arch,
-                      print);
+    const tl_scalar *const of = scalar->inputs == 2 || marked ? &variant : scalar;
+    if (shape) try_shape(of, op, shape, arch, print);
+    for (int s = 0; !shape && s < EMBEDDED_SHAPES; s++)
+        if ((check_long || print || s % 2 == half) && has_shape(scalar, embedded_shapes[s]))
+            try_shape(of, op, embedded_shapes[s], arch, print);
 }
 
 /* One kernel of a user's operator, as a GPU builds it: it is there, and alone. */
@@ -223,30 +214,24 @@ static void try_wish(void)
     const atomic_int stop = 1; /* before it begins; an NVRTC that cannot be stopped goes on */
     job = (tl_nvrtc_job){.text = text, .arch = "sm_90", .stop = &stop};
     const tally_status status = tl_nvrtc_compile(ctx, &job, &code, &bytes);
-    check(tl_nvrtc_version() < 13000 ? !status : status == TALLY_NO_DEVICE && !code, "stopped: %d",
-          (int)status);
+    const int stops = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_NOLOAD) != NULL;
+    check(stops ? status == TALLY_NO_DEVICE && !code : !status, "stopped: %d", (int)status);
     free(code);
 }
 
 static void try_set(int all, const char *arch)
 {
-#define COMMON_OPERATOR(name) name,
-    static const char *const common[] = {
-#include "gpu/cuda/common.def"
-        NULL};
-    static const char *const is_common[TALLY_F64 + 1] = {
-#define COMMON_DTYPE(dtype) [TALLY_##dtype] = "",
-#include "gpu/cuda/common.def"
-    };
-    for (const char *const *op = all ? tally_operators() : common; *op; op++)
-        for (int d = TALLY_I8; d <= TALLY_F64; d++)
-            if (all || is_common[d]) {
-                char marked[64];
-                try_one(*op, (tally_dtype)d, NULL, arch, 1);
-                if (!all || d < TALLY_F16 || strncmp(*op, "nan", 3)) continue;
-                snprintf(marked, sizeof marked, "marked %s", *op);
-                try_one(marked, (tally_dtype)d, NULL, arch, 1);
-            }
+    for (int i = 0; !all && i < COMMON_OPERATORS; i++)
+        for (int d = 0; d < COMMON_DTYPES; d++)
+            try_one(common_operators[i], common_dtypes[d], NULL, arch, 1);
+    for (const char *const *op = tally_operators(); all && *op; op++)
+        for (int d = TALLY_I8; d <= TALLY_F64; d++) {
+            char marked[64];
+            try_one(*op, (tally_dtype)d, NULL, arch, 1);
+            if (d < TALLY_F16 || strncmp(*op, "nan", 3)) continue;
+            snprintf(marked, sizeof marked, "marked %s", *op);
+            try_one(marked, (tally_dtype)d, NULL, arch, 1);
+        }
 #define PROGRAM(op, dtype, shape) \
     if (!strcmp(shape, "law")) try_one(op, TALLY_##dtype, shape, arch, 1);
 #include "api/probe.def"

@@ -291,9 +291,6 @@ typedef struct tl_window_tuning {
 
 tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude);
 
-/* True if the operator has kernels of this shape. */
-int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude);
-
 /* A tile of the kernel scan_single: log2 of its elements; thread blocks that share a
  * multiprocessor, 0 if single-launch scans are not used for this operator. wave: the
  * smallest tile of the program "scan_wave". */

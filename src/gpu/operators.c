@@ -6,7 +6,6 @@
 #include "gpu/kernel/constants.h"
 #include <assert.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 int tl_gpu_state_bytes(const tl_scalar *op)
@@ -175,22 +174,4 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude)
     assert(i < sizeof window_rows / sizeof *window_rows);
 
     return window_rows[i].t;
-}
-
-int tl_gpu_has_shape(const tl_scalar *op, const char *shape, const char *prelude)
-{
-    if (!strcmp(shape, "window_passes")) return tl_gpu_window_tuning(op, prelude).radix_log > 0;
-    if (shape[strcspn(shape, "0123456789")]) { /* walks, by their highest level */
-        const tl_window_tuning t = tl_gpu_window_tuning(op, prelude);
-        const int top = atoi(shape + strcspn(shape, "0123456789"));
-        if (shape[7] == 'l') return !op->exact && (top == t.part_log || top == t.part_most);
-        return top < 5 ? t.walk_top > 0
-                       : !op->exact && top <= (shape[7] == 'n' ? t.nodes_top : t.walk_top);
-    }
-    if (!strcmp(shape, "window_slide")) return op->exact && op->inverse && tl_is_cuda(prelude);
-    if (!strcmp(shape, "window_far")) return op->exact && tl_is_cuda(prelude);
-    if (!strcmp(shape, "window_small"))
-        return tl_gpu_window_tuning(op, prelude).quads_log > SMALL_QUADS_LOG;
-    if (!strcmp(shape, "scan_wave")) return tl_gpu_scan_tile(op, 1).blocks != 0;
-    return op->inputs == 1 || strcmp(shape, "grid");
 }

@@ -115,31 +115,14 @@ void tl_addf(tl_buffer *b, const char *format, ...)
 
 /* ---- heads of kernels ---- */
 
-enum { COLUMNS = 120 };
-
-static int column(const tl_buffer *b)
+static void add_parameters(tl_buffer *b, const tl_parameter *p)
 {
-    size_t n = 0;
-    while (n < b->length && b->text[b->length - 1 - n] != '\n') n++;
-    return (int)n;
-}
-
-/* Writes parameters with commas between them, on several lines if needed. newline: the end of a
- * line. */
-static void add_parameters(tl_buffer *b, const tl_parameter *p, const char *newline)
-{
-    char word[100];
-    for (int first = 1; p->name; p++, first = 0) {
-        if (p->kind == TL_IS_LOCAL_BYTES) {
-            /* has its own comma, if there is such a parameter */
+    for (int first = 1; p->name; p++, first = 0)
+        if (p->kind == TL_IS_LOCAL_BYTES) /* has its own comma, if there is such a parameter */
             tl_addf(b, " LOCAL_MEMORY_PARAMETER");
-            continue;
-        }
-        int length = snprintf(word, sizeof word, "%s%s%s", p->group ? "" : p->type, p->name,
-                              p->group ? "_PARAMETERS" : "");
-        if (!first) tl_addf(b, column(b) + length > COLUMNS ? ",%s    " : ", ", newline);
-        tl_add(b, word, (size_t)length);
-    }
+        else
+            tl_addf(b, "%s%s%s%s", first ? "" : ", ", p->group ? "" : p->type, p->name,
+                    p->group ? "_PARAMETERS" : "");
 }
 
 static void add_head(tl_buffer *b, const tl_gpu_kernel *k)
@@ -149,7 +132,7 @@ static void add_head(tl_buffer *b, const tl_gpu_kernel *k)
         tl_addf(b, "KERNEL_BLOCKS(%s, %s, %s)(", k->name, threads, k->blocks_text);
     else
         tl_addf(b, "KERNEL(%s, %s)(", k->name, threads);
-    add_parameters(b, k->parameters, "\n");
+    add_parameters(b, k->parameters);
     tl_addf(b, " BOX_PARAMETER)");
 }
 
@@ -162,15 +145,14 @@ static int add_meaning(tl_buffer *b, const char *name, size_t length, int is_ker
             return add_head(b, &tl_gpu_kernels[i]), 1;
     for (const group *p = groups; !is_kernel && p->name; p++)
         if (!strncmp(p->name, name, length) && !p->name[length])
-            return add_parameters(b, p->parameters, " \\\n"), 1;
+            return add_parameters(b, p->parameters), 1;
     return 0;
 }
 
-/* Writes a file's text with these words replaced. A line that became several gets a #line. */
-static void add_text(tl_buffer *b, const char *file, const char *text)
+/* Writes a file's text with these words replaced; its lines stay. */
+static void add_text(tl_buffer *b, const char *text)
 {
     static const char kernel_of[] = "KERNEL_OF(", parameters_of[] = "PARAMETERS_OF(";
-    int line = 1;
 
     for (const char *at = text; *at;) {
         const char *kernel = strstr(at, kernel_of), *parameters = strstr(at, parameters_of),
@@ -183,15 +165,11 @@ static void add_text(tl_buffer *b, const char *file, const char *text)
 
         const char *name = strchr(word, '(') + 1;
         const size_t length = strcspn(name, ")");
-        for (const char *c = at; c < word; c++) line += *c == '\n';
         tl_add(b, at, (size_t)(word - at));
-        const size_t before = b->length;
         at = name + length + (name[length] == ')');
 
         if (!add_meaning(b, name, length, word == kernel))
             tl_add(b, word, (size_t)(at - word)); /* the compiler will report the position */
-        else if (!b->failed && memchr(b->text + before, '\n', b->length - before))
-            tl_addf(b, "\n#line %d \"src/%s\"", line + 1, file);
     }
 }
 
@@ -209,7 +187,7 @@ static int add_from_folder(tl_buffer *b, const char *folder, const char *name)
     while ((got = fread(part, 1, sizeof part, f)) > 0) tl_add(&whole, part, got);
     fclose(f);
     if (whole.failed) b->failed = 1;
-    if (whole.text && !whole.failed) add_text(b, name, whole.text);
+    if (whole.text && !whole.failed) add_text(b, whole.text);
     free(whole.text);
 
     return 1;
@@ -222,7 +200,7 @@ void tl_add_file(tl_buffer *b, const char *name)
     if (folder && *folder && add_from_folder(b, folder, name)) return;
     for (const tl_source_text *t = tl_sources; t->name; t++)
         if (!strcmp(t->name, name)) {
-            add_text(b, name, t->text);
+            add_text(b, t->text);
             return;
         }
     b->failed = 1;

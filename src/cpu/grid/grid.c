@@ -195,7 +195,8 @@ static void push_strip(const pass *a, tl_lanes_buffers *buffers, strip *t, char 
     const tally_view *in = a->in, *out = a->out;
     const int64_t bytes = g->plan.op->elem_bytes, result = g->plan.op->result_bytes;
     const int direct = is_direct(g, t, in),
-              transposes = !out && !direct && in->stride == 1 && t->width % TL_ABREAST == 0,
+              transposes =
+                  bytes >= 4 && !out && !direct && in->stride == 1 && t->width % TL_ABREAST == 0,
               takes_blocks = transposes || direct || t->width <= TL_LANES_STRIP;
     int64_t m;
     steps s = {tl_view_row(in, t->col, bytes, &m),

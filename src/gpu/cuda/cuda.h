@@ -175,12 +175,6 @@ extern const char tl_nvrtc_quick[];
  * none. */
 int tl_nvrtc_open(const char *path);
 
-/* Returns 1000 * major + minor. */
-int tl_nvrtc_version(void);
-
-/* True if it compiles for compute capability `capability` (80, 90, ...), or if it cannot tell. */
-int tl_nvrtc_knows(int capability);
-
 /* A text to compile. arch: "sm_90" makes machine code, "compute_90" PTX. The others may be NULL.
  * wish: an option that is dropped if this NVRTC does not know it. more: another option. stop: once
  * nonzero, the compiler gives up (version 13.0; older ones finish). log: its messages, which the

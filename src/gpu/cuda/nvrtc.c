@@ -20,7 +20,6 @@ TL_OPENS("nvrtc", "kernels for NVIDIA GPUs that are not embedded",
 
 typedef struct _nvrtcProgram *nvrtcProgram;
 #define CALLS(F) \
-    F(nvrtcVersion, (int *, int *)) \
     F(nvrtcCreateProgram, \
       (nvrtcProgram *, const char *, const char *, int, const char *const *, const char *const *)) \
     F(nvrtcDestroyProgram, (nvrtcProgram *)) \
@@ -30,9 +29,7 @@ typedef struct _nvrtcProgram *nvrtcProgram;
     F(nvrtcGetPTXSize, (nvrtcProgram, size_t *)) \
     F(nvrtcGetPTX, (nvrtcProgram, char *)) \
     F(nvrtcGetProgramLogSize, (nvrtcProgram, size_t *)) \
-    F(nvrtcGetProgramLog, (nvrtcProgram, char *)) \
-    F(nvrtcGetNumSupportedArchs, (int *)) \
-    F(nvrtcGetSupportedArchs, (int *))
+    F(nvrtcGetProgramLog, (nvrtcProgram, char *))
 #define DECLARE(name, parameters) static int(*name) parameters;
 CALLS(DECLARE)
 #undef DECLARE
@@ -50,12 +47,7 @@ static int (*nvrtcSetFlowCallback)(nvrtcProgram, int (*)(void *, void *), void *
 const char tl_nvrtc_options[] = OPTIONS(JOINED);
 const char tl_nvrtc_quick[] = "--Ofast-compile=mid";
 
-enum {
-    OPTIONS_MOST = 8,
-    ARCHS_MOST = 64,
-    NVRTC_ERROR_INVALID_OPTION = 5,
-    NVRTC_ERROR_COMPILATION = 6
-};
+enum { OPTIONS_MOST = 8, NVRTC_ERROR_INVALID_OPTION = 5, NVRTC_ERROR_COMPILATION = 6 };
 
 int tl_nvrtc_open(const char *path)
 {
@@ -79,22 +71,6 @@ int tl_nvrtc_open(const char *path)
 
     tl_lock_release(TL_LOCK_NVRTC);
     return found;
-}
-
-int tl_nvrtc_version(void)
-{
-    int major = 0, minor = 0;
-    return nvrtcVersion(&major, &minor) ? 0 : 1000 * major + minor;
-}
-
-int tl_nvrtc_knows(int capability)
-{
-    int archs[ARCHS_MOST], count = 0;
-    if (nvrtcGetNumSupportedArchs(&count) || count > ARCHS_MOST || nvrtcGetSupportedArchs(archs))
-        return 1;
-    for (int i = 0; i < count; i++)
-        if (archs[i] == capability) return 1;
-    return 0;
 }
 
 /* Fetches a result of a program into allocated memory. Returns -1 if there is no memory. */
