@@ -40,7 +40,7 @@ endif()
 if(cuda_here)
   add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/context/operators.c
     src/context/context.c src/context/threads.c src/context/processors.c
-    src/dtype/dtype.c src/dtype/number.c src/exact/exact.c src/exact/ratio.c
+    src/dtype/dtype.c src/dtype/format.c src/dtype/number.c src/exact/exact.c src/exact/ratio.c
     src/gpu/program.c src/gpu/text.c src/gpu/operators.c
     src/gpu/cuda/nvrtc.c $<TARGET_OBJECTS:tally_texts>
     ${scalar_objects})
