@@ -206,10 +206,10 @@ static void far(tally *ctx, const char *isa, const char *name, tally_dtype d,
 /* Few and many columns on several threads, beside the same numbers in 32 bits. */
 static void shared(tally *ctx, const char *isa, const char *name, tally_dtype d)
 {
-    enum { ALL = 1 << 21 };
+    enum { ALL = 5 << 20 }; /* enough that results are streamed */
     static int32_t wide[ALL], result[ALL];
     static char a[ALL * 2], got[ALL * 2];
-    const int64_t columns = 1 + check_below(check_below(2) ? 40 : 700), n = ALL / columns,
+    const int64_t columns = 1 + check_below(check_below(2) ? 40 : 5000), n = ALL / columns,
                   b = (int64_t)tally_dtype_size(d), all = n * columns;
     const int reduces = (int)check_below(2);
     int64_t bad = 0;

@@ -117,10 +117,11 @@ static int fold_or_scan(tally *ctx, tl_columns *c, int threads)
     const int64_t row_bytes = in->rows * op->elem_bytes;
     int64_t strips = threads > 1 ? 2 * (int64_t)threads : 1;
     /* Short rows that share lines are cut into blocks, not into strips. */
-    const int whole = scans && !c->narrow && c->stream && c->adjacent && mixed(job);
+    const int whole = scans && c->stream && c->adjacent &&
+                      (c->narrow ? by_rows && row_bytes <= TL_STRIP_KEYS : mixed(job));
 
     if (c->narrow)
-        strips = threads;
+        strips = whole ? 1 : threads;
     else if (scans && !whole)
         store_lines(c, threads);
     else if (by_rows && !scans && row_bytes < strips * NARROW_BYTES)

@@ -15,6 +15,8 @@ enum {
     PACKED = 64,        /* wider rows of results in the cache are written in place */
     AHEAD = 16,         /* prefetch distance in rows; of narrow rows more, */
     AHEAD_BYTES = 2048, /* of so many bytes */
+    STAGED = 16384,     /* bytes of narrow results that are staged at a time, */
+    STAGED_ROW = 64,    /* of rows that are longer */
     JOINED = 16         /* columns whose nodes a thread joins at a time */
 };
 
@@ -185,6 +187,44 @@ typedef struct {
 
 /* ---- narrow elements ---- */
 
+/* acc becomes the largest keys of the nodes of the first w->part blocks. */
+static void join_keys(const work *w, void *acc)
+{
+    const int64_t width = w->from.width;
+    const uint16_t flip = w->c->job->plan->keys.flip;
+#define JOIN(type) \
+    for (int64_t j = 0; j < w->part; j++) { \
+        const type *const node = (const void *)node_at(w->c->job, w->b, j, w->col); \
+        for (int64_t c = 0; c < width; c++) { \
+            const type key = node[c] ^ (type)flip, before = ((type *)acc)[c]; \
+            ((type *)acc)[c] = key > before ? key : before; \
+        } \
+    }
+    if (w->c->job->plan->op->state_bytes == 1)
+        JOIN(uint8_t)
+    else
+        JOIN(uint16_t)
+#undef JOIN
+}
+
+/* Scans rows at .. at + m - 1, which are side by side, some at a time in the first cache. */
+static void stream_rows(const work *w, int64_t at, int64_t m, void *acc)
+{
+    const tl_lanes_job *job = w->c->job;
+    const int64_t bytes = job->plan->op->elem_bytes, row_bytes = w->from.width * bytes,
+                  most = STAGED / row_bytes;
+    _Alignas(64) char staged[STAGED];
+    const tl_lanes_to to = {.out = staged, .step = w->from.width};
+
+    assert(most > 0);
+    for (int64_t end = at + m, now; at < end; at += now) {
+        const tl_lanes_from from = tl_lanes_rows_from(&w->from, at, bytes);
+        now = tl_min(end - at, most);
+        tl_narrow_rows(job, &from, &to, 0, now, acc);
+        tl_stream_bytes(w->to.out + at * row_bytes, staged, now * row_bytes);
+    }
+}
+
 /* Folds or scans rows at .. at + m - 1. Each column begins with the nodes of the blocks before
  * them, if w->b, or with the initial value. */
 static void do_narrow_rows(work *w, int64_t at, int64_t m)
@@ -194,21 +234,18 @@ static void do_narrow_rows(work *w, int64_t at, int64_t m)
     const int64_t width = w->from.width;
     const size_t bytes = plan->op->elem_bytes;
     _Alignas(64) char acc[TL_STRIP_KEYS];
-    tl_state init = job->init, node;
+    tl_state init = job->init;
     uint16_t key = 0;
 
     if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
     if (job->seeded) key = tl_key_of(plan, &init);
     for (int64_t c = 0; c < width && bytes == 2; c++) memcpy(acc + c * 2, &key, 2);
     if (bytes == 1) memset(acc, key, (size_t)width);
-    for (int64_t c = 0; c < width && w->b; c++)
-        for (int64_t j = 0; j < w->part; j++) {
-            memcpy(&node, node_at(job, w->b, j, w->col + c), bytes);
-            memcpy(&key, acc + (size_t)c * bytes, bytes);
-            key = (uint16_t)tl_max(key, tl_key_of(plan, &node));
-            memcpy(acc + (size_t)c * bytes, &key, bytes);
-        }
-    tl_narrow_rows(job, &w->from, job->out ? &w->to : NULL, at, m, acc);
+    if (w->b) join_keys(w, acc);
+    if (w->to.stream && !job->reverse && width * (int64_t)bytes > STAGED_ROW)
+        stream_rows(w, at, m, acc);
+    else
+        tl_narrow_rows(job, &w->from, job->out ? &w->to : NULL, at, m, acc);
     if (!job->out)
         w->c->narrow->values(job->results + w->col * (int64_t)bytes, acc, width, plan->keys);
 }

@@ -90,7 +90,7 @@ static void scan_running(scanning *t)
     const tl_scalar *op = plan->op;
     tl_counter *const c = t->counter;
     const int64_t b = c->end, tile = piece_length(b, t->left, TL_TILE),
-                  most = t->full && !plan->in
+                  most = t->full && (!plan->in || tl_scans(plan) != plan->core)
                              ? tile
                              : RUN_BYTES * plan->core->vector_lanes / plan->core->vector_bytes;
     const int whole = !(tile & (tile - 1));
@@ -251,12 +251,13 @@ static void scan_part(scanning *t)
 void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
 {
     const tl_plan *plan = s->plan;
+    const tl_kernel *const scans = tl_scans(plan);
     const int64_t block = plan->core->scan_block;
     scanning t = {
         .scan = s, .work = work, .counter = c, .x = work->x, .out = work->out, .left = work->n};
 
     while (t.left > 0) {
-        t.full = plan->core->direct && plan->core == plan->lower && !plan->out &&
+        t.full = scans->direct && scans == plan->lower && !plan->out &&
                  !(work->stream && !streams(plan, t.out));
         if (plan->narrow)
             scan_narrow(&t);

@@ -71,8 +71,11 @@ static void widen_tile(const tl_plan *plan, tl_staging at, tl_tile *t, tl_state 
 void tl_scan_run(const tl_plan *plan, tl_staging at, tl_tile *tile, tl_state *node)
 {
     tl_state prefix;
-    widen_tile(plan, at, tile, &prefix);
-    plan->core->scan_run(tile, node, *par_of(plan, TL_WIDE_BYTES, &(tl_par){0}));
+    if (tl_scans(plan) == plan->core)
+        widen_tile(plan, at, tile, &prefix);
+    else
+        tile->soa = at.soa; /* these have the states of the law */
+    tl_scans(plan)->scan_run(tile, node, *par_of(plan, TL_WIDE_BYTES, &(tl_par){0}));
     if (plan->op->from_wide) plan->op->from_wide(node);
 }
 

@@ -46,6 +46,12 @@ static inline void tl_fold(const tl_plan *plan, tl_state *s, const void *x, int6
     if (tl_folds_wide(plan)) plan->op->from_wide(s);
 }
 
+/* The kernels of scans: those of the elements themselves where they exist. */
+static inline const tl_kernel *tl_scans(const tl_plan *plan)
+{
+    return plan->fold->scan_run ? plan->fold : plan->core;
+}
+
 /* Converts n values that are not in the call's view, for example an initial value, to the kernels'
  * element type. */
 static inline void tl_widen_values(const tl_plan *plan, void *to, const void *from, int64_t n)

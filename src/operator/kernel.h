@@ -324,8 +324,8 @@ typedef struct tl_transpose {
 } tl_transpose;
 
 /* One operator on one element type, for one instruction set. Most types have at most `nodes` and
- * `fold`, the fast paths of exact operators. The rest exists only for the types that the others are
- * widened to (cpu/widen.h). */
+ * `fold`, the fast paths of exact operators; the extremes of f32 and f64 also `scan_run`. The rest
+ * exists only for the types that the others are widened to (cpu/widen.h). */
 typedef struct tl_kernel {
     tally_dtype dtype, acc, wide, out; /* wide: the element type that its states belong to. */
 

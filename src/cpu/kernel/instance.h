@@ -224,12 +224,16 @@
 #include "class_x_kernel.h"
 #endif
 #endif
-#if !defined(OP_CORE) && TL_FULL
 #define TL_RUNS (OP_EXACT && OP_NEUTRAL && TL_ONE_FIELD)
+/* Running scans of float keys have kernels of their own, which convert in registers. */
+#define TL_KEY_RUNS (!TL_FULL && TL_LOWERS && OP_EXTREME && TL_RUNS)
 /* Scans write results without staging states only where that is fast enough to be worth the code:
  * sums, products, moments, averages. */
 #define TL_SCAN_FULL (OP_LANES == 1 && (!TL_CLASS_X || TL_RUNS))
+#if (!defined(OP_CORE) && TL_FULL) || TL_KEY_RUNS
 #include "scan_kernel.h"
+#endif
+#if !defined(OP_CORE) && TL_FULL
 #include "window_kernel.h"
 #include "lanes_kernel.h"
 #include "ranges_kernel.h"
@@ -247,18 +251,21 @@ static const tl_kernel W(row) = {
     .fold_rows = W(do_fold_rows),
 #endif
 #endif
-#if !defined(OP_CORE) && TL_FULL
+#if (!defined(OP_CORE) && TL_FULL) || TL_KEY_RUNS
     .direct = TL_SCAN_FULL,
+    .stage = W(do_stage),
 #if TL_RUNS
     .scan_run = W(do_scan_run),
     .lead = TL_V - 1,
-#else
+#endif
+#endif
+#if !defined(OP_CORE) && TL_FULL
+#if !TL_RUNS
     .scan_blocks = W(do_scan_blocks),
     .scan_part = W(do_scan_part),
     .scan_block = W(BLOCK),
     .shifts = W(SHIFTS),
 #endif
-    .stage = W(do_stage),
     .vector_lanes = TL_V,
     .vector_bytes = sizeof(VS),
     .window_vectors = W(VECTORS),
@@ -292,6 +299,7 @@ static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE};
 #undef TL_BEST
 #undef TL_MOMENTS
 #undef TL_RUNS
+#undef TL_KEY_RUNS
 #undef TL_SCAN_FULL
 #undef TL_ONE_FIELD
 #undef TL_SUMS_FLOATS

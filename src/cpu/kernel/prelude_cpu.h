@@ -186,7 +186,11 @@ TL_INLINE elem from_ord(ord k)
 {
     ord b = flip(k);
     elem x = TL_BITS(elem, b);
+#if TL_VECTOR && TL_FUSES && TL_FORMAT == 0 && TL_V * TL_SIZE == 64
+    return TL_PASTE(TL_CANON_, TL_SIZE)(x, elem_missing);
+#else
     return sel(is_nan(x), elem_missing, x);
+#endif
 }
 #else
 TL_INLINE ord to_ord(elem x) { return x; }

@@ -33,6 +33,22 @@ TL_INLINE VS W(prefixes)(VS v, tl_par p)
     return v;
 }
 
+/* The states of V elements. A NaN gets the bits that become the key of NaN (to_ord). */
+#if TL_KEY_RUNS && TL_FUSES && TL_V * TL_SIZE == 64
+TL_INLINE VS W(load_run)(const E *x)
+{
+    const TL_ORD_T nan = TL_WIDEN == TL_WIDEN_HIGH ? TL_ORD_MAX : -1;
+    TL_VE(elem) e;
+    VS v;
+    memcpy(&e, x, sizeof e);
+    v.m = TL_VE(to_ord)(TL_PASTE(TL_CANON_, TL_SIZE)(e, (TL_VE(ord)){0} + nan));
+    return v;
+}
+#define LOAD_RUN(x, i, p) W(load_run)(x)
+#else
+#define LOAD_RUN W(load)
+#endif
+
 /* A running scan: where its states or results go, and what it has folded. run: of the elements so
  * far; fold: lane l has the fold of the elements up to lane l of the last vector; whole: the same
  * after `before`. */
@@ -91,13 +107,15 @@ TL_INLINE SS W(running_scan)(W(soa) * soa, TL_OUT_T *out, const tl_tile *t, int 
     for (int64_t j = 0; j < m;) {
         const int64_t end = m - j < W(FETCHED) ? m : j + W(FETCHED);
         TL_PREFETCH_SOME(next, j, W(FETCHED), sizeof(E), 0);
-        for (; j + TL_V <= end; j += TL_V) W(run_on)(&k, W(load)(x + j, b + j, p), TL_V, t, j, p);
+        for (; j + TL_V <= end; j += TL_V) W(run_on)(&k, LOAD_RUN(x + j, b + j, p), TL_V, t, j, p);
         if (j < end) W(run_on)(&k, W(load_part)(x + j, end - j, b + j, p), end - j, t, j, p);
         j = end;
     }
 
     return W(lane)(k.fold, (int)((m - 1) & (TL_V - 1)));
 }
+
+#undef LOAD_RUN
 
 static void W(do_scan_run)(const tl_tile *t, tl_state *node, tl_par p)
 {
