@@ -124,14 +124,15 @@ static int open_as(input *in, tally *ctx, const tally_file_options *f, const cha
     return DONE;
 }
 
-/* Refuses options about text that a file of another format would not need. */
+/* Refuses options about text for a file of another format; of several files one may be text. */
 static int refuse_text_options(const input *in, const options *o)
 {
     static const enum option of_text[] = {OPT_delimiter, OPT_header,  OPT_comment,
                                           OPT_thousands, OPT_decimal, OPT_skip_lines,
                                           OPT_skip_bad,  OPT_utc};
     const char *const format = in->info.format;
-    if (!strcmp(format, "text") || !strcmp(format, "csv")) return DONE;
+    const int several = o->nargs > (o->verb == VERB_fragment ? 3 : 2);
+    if (several || !strcmp(format, "text") || !strcmp(format, "csv")) return DONE;
     for (size_t i = 0; i < sizeof of_text / sizeof *of_text; i++)
         if (has(o, of_text[i]))
             return usage("%s: --%s is for text and csv, and the file is %s", in->label,

@@ -363,6 +363,7 @@ bad 2 'tally scan sum --keep -o x.json a.txt' "tally: --keep and JSON exclude ea
 bad 2 'tally scan sum --keep --reverse a.txt' "tally: --keep and --reverse exclude each other"
 bad 2 'tally scan sum --keep m.npy' "tally: m.npy: its lines cannot be kept: npy files have none"
 bad 2 'tally reduce sum --column 2 m.npy' "tally: m.npy: column '2': npy files have no columns"
+ok 'tally reduce sum --header no a.txt m.npy | wc -l' "$(tally reduce sum a.txt m.npy | wc -l)"
 for option in 'delimiter tab' 'header yes' "comment '#'" "thousands ' '" 'decimal ,' 'skip-lines 1' 'skip-bad' 'utc'; do
     bad 2 "tally reduce sum --$option m.npy" "tally: m.npy: --${option%% *} is for text and csv, and the file is npy"
     bad 2 "tally scan sum --dtype u8 --format raw --$option m.npy" "tally: m.npy: --${option%% *} is for text and csv, and the file is raw"
