@@ -66,7 +66,7 @@ static int columns_suffice(const tl_gpu_device *d, const tl_batch *b)
 }
 
 /* log2 of the elements of their chunks: small ones for many columns, unless their nodes are large
- * or many, or elements are bytes. 0: they need no launch for chunks. */
+ * or many. 0: they need no launch for chunks. */
 static int chunk_log(const tl_gpu_device *d, const tl_batch *b)
 {
     enum { SMALL_LOG = 8, STATE_MOST = 8, SMALL_MOST = 1024 };
@@ -161,7 +161,7 @@ typedef struct {
 
 static tally_status make_column_nodes(const tl_launch *l, const tl_batch *b, column_nodes c)
 {
-    enum { UNIT = 16 };
+    enum { UNIT = 16, PART_MOST = 1 << 16 }; /* PART_MOST: of a block, of small states */
     const int parts = COLUMN_THREADS >> b->columns_log, element = b->plan->op->elem_bytes,
               wide = c.size < CHUNK && b->state_bytes <= 4 && columns_suffice(l->d, b),
               most = COLUMNS_BLOCK_LOG(element, b->state_bytes) + wide;
@@ -174,7 +174,9 @@ static tally_status make_column_nodes(const tl_launch *l, const tl_batch *b, col
                         .down = c.down, .pitch = pitch, .local_bytes = pitch * parts);
 
     int log = COLUMNS_EACH_LOG(element, b->state_bytes);
-    while (log < most && 1 << log < b->rows) log++;
+    while (log < most && 1 << log < b->rows &&
+           (b->state_bytes > 4 || c.size << (log + 1) <= PART_MOST))
+        log++;
     return TL_GO_AS(l, columns, (((b->rows - 1) >> log) + 1) * count, TL_EACH_JOB,
                     .batch = *b->long_sequences, .to = c.to, .log = log, .size = c.size,
                     .across = c.across, .down = c.down);

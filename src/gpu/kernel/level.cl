@@ -185,14 +185,38 @@ fn void join_parts(LOCAL state *node, chunk_parts c, GLOBAL state *to, i64 step)
 enum {
     EACH_LOG = COLUMNS_EACH_LOG(TL_SIZE, sizeof(state)),
     EACH = 1 << EACH_LOG,
-    STEP = EACH * (int)sizeof(state) > 8 ? 8 : 16
+    STEP = (TL_SIZE < 4 ? 2 : EACH) * (int)sizeof(state) > 8 ? 8 : 16
 };
 
-/* Loads STEP elements of each of them. x: the first one's; apart: bytes to the others. */
-fn void load_columns(elem e[EACH][STEP], GLOBAL const u8 *x, const i64 *apart, i64 step)
+/* Whether a thread's columns are neighbours, of which one load takes a row: aligned words. */
+fn int has_words(batch b)
 {
-#ifdef LOAD_NEAR
-    if ((TL_SIZE == 4 || TL_SIZE == 8) && ADDRESS(x) % TL_SIZE == 0) {
+    return OP_INPUTS == 1 && EACH * TL_SIZE == 4 && EACH > 1 && b.row_stride == 1 &&
+           b.seqs % EACH == 0 && b.stride % EACH == 0 && ADDRESS(b.x) % 4 == 0;
+}
+
+#ifndef LOAD_NEAR
+#define LOAD_NEAR(p) (*(p))
+#endif
+
+/* Loads STEP elements of each of them. x: the first one's; apart: bytes to the others. */
+fn void load_columns(elem e[EACH][STEP], GLOBAL const u8 *x, const i64 *apart, i64 step, int words)
+{
+#if OP_INPUTS == 1 && TL_SIZE < 4
+    if (words) {
+        u32 w[STEP];
+        UNROLL for (int i = 0; i < STEP; i++)
+        {
+            GLOBAL const u32 *const at = (GLOBAL const u32 *)(x + apart[0] + i * step);
+            w[i] = TL_SIZE == 1 ? *at : LOAD_NEAR(at);
+        }
+        UNROLL for (int k = 0; k < EACH; k++) UNROLL for (int i = 0; i < STEP; i++) e[k][i] =
+            (elem)(w[i] >> 8 * TL_SIZE * k);
+        return;
+    }
+#endif
+#if TL_SIZE == 4 || TL_SIZE == 8
+    if (ADDRESS(x) % TL_SIZE == 0) {
         UNROLL for (int i = 0; i < STEP; i++) UNROLL for (int k = 0; k < EACH; k++) e[k][i] =
             LOAD_NEAR((GLOBAL const elem *)(x + apart[k] + i * step));
         return;
@@ -203,14 +227,14 @@ fn void load_columns(elem e[EACH][STEP], GLOBAL const u8 *x, const i64 *apart, i
 
 /* Folds `size` elements of each of them: STEP, or of larger states a multiple. c: of the
  * first one. */
-fn void fold_columns(state *v, column_items c, const i64 *apart, int size, par p)
+fn void fold_columns(state *v, column_items c, const i64 *apart, int size, int words, par p)
 {
     state stack[4][EACH];
     int top = 0;
 
     for (int j = 0; j < size / STEP; j++, c.at += STEP, c.x += STEP * c.step) {
         elem e[EACH][STEP];
-        load_columns(e, c.x, apart, c.step);
+        load_columns(e, c.x, apart, c.step, words);
         UNROLL for (int k = 0; k < EACH; k++)
         {
             state one[STEP];
@@ -244,7 +268,8 @@ KERNEL_OF(columns)
     BATCH_OF_PARAMETERS;
     const int each = (int)(size << log) / NODES, part = each > STEP ? each : STEP,
               parts = (int)size / part, t = thread_index(), lanes = 1 << (log - EACH_LOG),
-              column = t & (lanes - 1);
+              words = has_words(b), column = (t & (lanes - 1)) << (words ? EACH_LOG : 0),
+              beside = words ? 1 : lanes; /* from a thread's column to its next one */
     const i64 groups = ((b.seqs - 1) >> log) + 1, c = group_index() / groups,
               first = (group_index() - c * groups) << log, left = b.seqs - first;
     i64 apart[EACH];
@@ -252,13 +277,13 @@ KERNEL_OF(columns)
 
     /* Where there is no column, the first one is folded again. */
     UNROLL for (int k = 0; k < EACH; k++) apart[k] =
-        (column + k * lanes < left ? column + k * lanes : 0) * b.row_stride * TL_SIZE;
+        (column + k * beside < left ? column + k * beside : 0) * b.row_stride * TL_SIZE;
     for (int q = t / lanes; q < parts; q += WHOLE_THREADS / lanes) {
         const i64 at = c * size + q * part;
         const column_items items = {b.x + (first * b.row_stride + at * b.stride) * TL_SIZE,
                                     b.stride * TL_SIZE, at, 1};
-        fold_columns(v, items, apart, part, b.p);
-        UNROLL for (int k = 0; k < EACH; k++) node[(q << log) + column + k * lanes] = v[k];
+        fold_columns(v, items, apart, part, words, b.p);
+        UNROLL for (int k = 0; k < EACH; k++) node[(q << log) + column + k * beside] = v[k];
     }
 
     BARRIER();
