@@ -394,7 +394,7 @@ KERNEL_OF(pack_columns)
 }
 
 /* n items of a column in parts of 2^size_log; an item has `unit` elements, and `before` elements
- * are before the first. A block has 2^log columns; has: this thread's column is one of the batch. */
+ * are before the first. A block has 2^log columns; has: this thread's column is of the batch. */
 typedef struct {
     int n, size_log, unit, log, has;
     i64 before;
