@@ -24,11 +24,39 @@ typedef struct {
     int warps;     /* a warp for each sequence of some chunks */
 } reduce_plan;
 
-/* Columns whose last launch has threads that take them in parts: of so few chunks, if any. */
-static int columns_whole(const tl_batch *b)
+/* log2 of the elements of a chunk of a dense table of few columns of small elements, with rows of
+ * LINE_LEAST to LINE_MOST bytes, of two columns from twice LINE_LEAST on; 0: others. Such chunks go
+ * through local memory, where that is faster. They are larger if BUSY of them are left for each
+ * multiprocessor, and ELEMENTS or BYTES are not exceeded. */
+static int table_log(const tl_gpu_device *d, const tl_batch *b)
 {
+    enum { ELEMENT_MOST = 4, LINE_LEAST = 4, LINE_MOST = 64, UNIT = 16 };
+    enum { ELEMENTS = 8192, BYTES = 16384, BUSY = 8 };
+    const int element = b->plan->op->elem_bytes;
+    const int64_t line = b->rows <= LANES ? b->rows * element : 0,
+                  least = b->rows == 2 ? 2 * LINE_LEAST : LINE_LEAST;
+    int log = ELEMENTS_LOG;
+
+    if (!b->columns_log || b->row_stride != 1 || b->stride != b->rows || element > ELEMENT_MOST ||
+        line < least || line > LINE_MOST || (b->x.memory.address + (uint64_t)b->x.byte) % UNIT ||
+        !d->gpu->calls->single_launch)
+        return 0;
+    while ((b->rows << (log + 1) <= ELEMENTS || line << (log + 1) <= BYTES) &&
+           b->n >> (log + 1) >= (int64_t)BUSY * d->gpu->processors)
+        log++;
+    return log;
+}
+
+/* Columns whose last launch has threads that take them in parts: of so few chunks, if any. Tables
+ * have few threads, which take up to `most` nodes each. */
+static int columns_whole(const tl_gpu_device *d, const tl_batch *b)
+{
+    const int log = table_log(d, b), most = b->state_bytes > 4 ? 64 : 128;
+    const int64_t chunks = b->n >> (log ? log : ELEMENTS_LOG);
     assert(!b->columns_log || !b->in_place);
-    return b->columns_log && b->n / CHUNK <= COLUMNS_WHOLE;
+    assert(!log || b->columns_log);
+    return b->columns_log && chunks <= COLUMNS_WHOLE &&
+           (!log || chunks <= most << (WHOLE_LOG - b->columns_log));
 }
 
 /* So many columns that a thread of a block for each keeps the device busy. */
@@ -38,13 +66,14 @@ static int columns_suffice(const tl_gpu_device *d, const tl_batch *b)
 }
 
 /* log2 of the elements of their chunks: small ones for many columns, unless their nodes are large
- * or many, or elements are bytes. 0: they need no launch for chunks. */
+ * or many. 0: they need no launch for chunks. */
 static int chunk_log(const tl_gpu_device *d, const tl_batch *b)
 {
     enum { SMALL_LOG = 8, STATE_MOST = 8, SMALL_MOST = 1024 };
-    const int small = b->rows > LANES && b->state_bytes <= STATE_MOST &&
-                      b->plan->op->elem_bytes > 1 && b->n >> SMALL_LOG <= SMALL_MOST;
+    const int small =
+        b->rows > LANES && b->state_bytes <= STATE_MOST && b->n >> SMALL_LOG <= SMALL_MOST;
     if (b->n <= COLUMNS_WHOLE && (b->n < CHUNK || !columns_suffice(d, b))) return 0;
+    if (table_log(d, b)) return table_log(d, b);
     return small ? SMALL_LOG : ELEMENTS_LOG;
 }
 
@@ -62,11 +91,13 @@ static int is_packed(const tl_batch *b)
 static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl_results *r,
                                  int chunk_log, const tl_memory *nodes)
 {
-    enum { PART = 16, SECTOR = 32 }; /* min elements of a thread; min bytes of a row */
+    /* log2 of min elements of a thread; min bytes of a row, if there are so many columns */
+    enum { PART_LOG = 4, SECTOR = 32 };
     const int64_t busy = 3 * l->d->gpu->processors / 2, chunks = chunk_log ? b->n >> chunk_log : 0,
                   n = b->n - (chunks << chunk_log), work = n > chunks ? n : chunks;
     const int element = b->plan->op->elem_bytes;
-    int64_t log = WHOLE_LOG, each = PART;
+    int64_t log = WHOLE_LOG, each_log = PART_LOG;
+    assert(work < 2 * COLUMNS_WHOLE);
 
     if (is_packed(b)) {
         const int64_t most = (int64_t)WHOLE_THREADS *
@@ -76,21 +107,23 @@ static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl
                      .results = r->arguments);
     }
 
-    while (b->rows >> log < busy && element << log > SECTOR && each << (WHOLE_LOG - log) < work)
+    while (b->rows >> log < busy && 1 << (WHOLE_LOG - log + PART_LOG) < work &&
+           (element << log > SECTOR || b->rows <= 1 << (log - 1)))
         log--;
-    while (each << (WHOLE_LOG - log) < n) each *= 2;
+    while (1 << (WHOLE_LOG - log + each_log) < n) each_log++;
 
     const int64_t jobs = ((b->rows - 1) >> log) + 1;
-    return TL_GO(l, whole_columns, jobs, .batch = *b->all, .log = log, .each = each, .jobs = jobs,
-                 .nodes = tl_handle_of(nodes), .chunks = chunks, .size = (int64_t)1 << chunk_log,
-                 .across = 1, .down = b->rows, .results = r->arguments);
+    return TL_GO(l, whole_columns, jobs, .batch = *b->all, .log = log, .each_log = each_log,
+                 .jobs = jobs, .nodes = tl_handle_of(nodes), .chunks = chunks,
+                 .size = (int64_t)1 << chunk_log, .across = 1, .down = b->rows,
+                 .results = r->arguments);
 }
 
 static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
 {
     const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* log2 of the elements of the smallest tile */
     const int64_t worth = (int64_t)TILES_PER_PROCESSOR * d->gpu->processors;
-    reduce_plan p = {.warps = tl_by_warp_takes(d, b, 0), .whole = columns_whole(b)};
+    reduce_plan p = {.warps = tl_by_warp_takes(d, b, 0), .whole = columns_whole(d, b)};
 
     while (p.more < TILE_LOG_MOST - (b->plan->op->elem_bytes > 4) &&
            b->n >> (log + p.more + 1) >= worth)
@@ -126,29 +159,24 @@ typedef struct {
     int64_t size, across, down;
 } column_nodes;
 
-/* Tables of small elements go through local memory where that is faster: rows of LINE_LEAST to
- * LINE_MOST bytes, of two columns from twice LINE_LEAST on. */
 static tally_status make_column_nodes(const tl_launch *l, const tl_batch *b, column_nodes c)
 {
-    enum { ELEMENT_MOST = 4, LINE_LEAST = 4, LINE_MOST = 64, UNIT = 16 };
+    enum { UNIT = 16, PART_MOST = 1 << 16 }; /* PART_MOST: of a block, of small states */
     const int parts = COLUMN_THREADS >> b->columns_log, element = b->plan->op->elem_bytes,
               wide = c.size < CHUNK && b->state_bytes <= 4 && columns_suffice(l->d, b),
               most = COLUMNS_BLOCK_LOG(element, b->state_bytes) + wide;
-    const int64_t line = b->rows <= LANES ? b->rows * element : 0,
-                  least = b->rows == 2 ? 2 * LINE_LEAST : LINE_LEAST, count = b->n / c.size,
-                  pitch = CHUNK / parts * line + UNIT;
-    const int table = b->row_stride == 1 && b->stride == b->rows && element <= ELEMENT_MOST &&
-                      (b->x.memory.address + (uint64_t)b->x.byte) % UNIT == 0;
-    assert(CHUNK % (UNIT * parts) == 0 && !b->in_place);
+    const int64_t count = b->n / c.size, pitch = c.size / parts * b->rows * element + UNIT;
+    assert(c.size % (UNIT * parts) == 0 && !b->in_place);
 
-    if (table && line >= least && line <= LINE_MOST && l->d->gpu->calls->single_launch &&
-        c.size == CHUNK && pitch * parts <= l->d->gpu->local_bytes)
-        return TL_GO(l, table_columns, count, .batch = *b->long_sequences, .to = c.to,
-                     .log = b->columns_log, .jobs = count, .across = c.across, .down = c.down,
-                     .pitch = pitch, .local_bytes = pitch * parts);
+    if (table_log(l->d, b) && c.size >= CHUNK && pitch * parts <= l->d->gpu->local_bytes)
+        return TL_GO_AS(l, table_columns, count, TL_EACH_JOB, .batch = *b->long_sequences,
+                        .to = c.to, .log = b->columns_log, .size = c.size, .across = c.across,
+                        .down = c.down, .pitch = pitch, .local_bytes = pitch * parts);
 
     int log = COLUMNS_EACH_LOG(element, b->state_bytes);
-    while (log < most && 1 << log < b->rows) log++;
+    while (log < most && 1 << log < b->rows &&
+           (b->state_bytes > 4 || c.size << (log + 1) <= PART_MOST))
+        log++;
     return TL_GO_AS(l, columns, (((b->rows - 1) >> log) + 1) * count, TL_EACH_JOB,
                     .batch = *b->long_sequences, .to = c.to, .log = log, .size = c.size,
                     .across = c.across, .down = c.down);

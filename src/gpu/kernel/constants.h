@@ -19,7 +19,8 @@ enum { COLUMN_THREADS = 4 * LANES, WHOLE_LOG = 8, WHOLE_THREADS = 1 << WHOLE_LOG
 enum { COLUMNS_LOG = 12, COLUMNS_WHOLE = 1 << COLUMNS_LOG };
 
 /* log2 of the columns of a thread, and of a block. */
-#define COLUMNS_EACH_LOG(elem, state)  ((elem) > 1 && (state) >= 4 && (state) <= 8)
+#define COLUMNS_EACH_LOG(elem, state) \
+    ((state) > 8 ? 0 : (elem) == 1 ? 2 : (elem) == 2 || (state) >= 4)
 #define COLUMNS_BLOCK_LOG(elem, state) (5 + COLUMNS_EACH_LOG(elem, state))
 enum { PACK_ROWS = 16, PACK_BYTES = 16 };
 

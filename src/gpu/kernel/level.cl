@@ -169,10 +169,11 @@ typedef struct {
 fn void join_parts(LOCAL state *node, chunk_parts c, GLOBAL state *to, i64 step)
 {
     const int t = thread_index(), last = (1 << c.log) - 1;
-    for (int by = 1; by < c.parts; by *= 2) {
-        for (int i = t; i < c.parts / (2 * by) << c.log; i += c.threads) {
-            LOCAL state *const left = node + ((i >> c.log) * (2 * by) << c.log) + (i & last);
-            if ((i & last) < c.columns) *left = TWIN(*left, left[by << c.log], by * c.size);
+    for (int k = 1; c.parts >> k; k++) { /* nodes of 2^k parts */
+        for (int i = t; i < c.parts >> k << c.log; i += c.threads) {
+            LOCAL state *const left = node + (i >> c.log << (c.log + k)) + (i & last);
+            if ((i & last) < c.columns)
+                *left = TWIN(*left, left[1 << (c.log + k - 1)], (i64)c.size << (k - 1));
         }
         BARRIER();
     }
@@ -184,14 +185,38 @@ fn void join_parts(LOCAL state *node, chunk_parts c, GLOBAL state *to, i64 step)
 enum {
     EACH_LOG = COLUMNS_EACH_LOG(TL_SIZE, sizeof(state)),
     EACH = 1 << EACH_LOG,
-    STEP = EACH * (int)sizeof(state) > 8 ? 8 : 16
+    STEP = (TL_SIZE < 4 ? 2 : EACH) * (int)sizeof(state) > 8 ? 8 : 16
 };
 
-/* Loads STEP elements of each of them. x: the first one's; apart: bytes to the others. */
-fn void load_columns(elem e[EACH][STEP], GLOBAL const u8 *x, const i64 *apart, i64 step)
+/* Whether a thread's columns are neighbours, of which one load takes a row: aligned words. */
+fn int has_words(batch b)
 {
-#ifdef LOAD_NEAR
-    if ((TL_SIZE == 4 || TL_SIZE == 8) && ADDRESS(x) % TL_SIZE == 0) {
+    return OP_INPUTS == 1 && EACH * TL_SIZE == 4 && EACH > 1 && b.row_stride == 1 &&
+           b.seqs % EACH == 0 && b.stride % EACH == 0 && ADDRESS(b.x) % 4 == 0;
+}
+
+#ifndef LOAD_NEAR
+#define LOAD_NEAR(p) (*(p))
+#endif
+
+/* Loads STEP elements of each of them. x: the first one's; apart: bytes to the others. */
+fn void load_columns(elem e[EACH][STEP], GLOBAL const u8 *x, const i64 *apart, i64 step, int words)
+{
+#if OP_INPUTS == 1 && TL_SIZE < 4
+    if (words) {
+        u32 w[STEP];
+        UNROLL for (int i = 0; i < STEP; i++)
+        {
+            GLOBAL const u32 *const at = (GLOBAL const u32 *)(x + apart[0] + i * step);
+            w[i] = TL_SIZE == 1 ? *at : LOAD_NEAR(at);
+        }
+        UNROLL for (int k = 0; k < EACH; k++) UNROLL for (int i = 0; i < STEP; i++) e[k][i] =
+            (elem)(w[i] >> 8 * TL_SIZE * k);
+        return;
+    }
+#endif
+#if TL_SIZE == 4 || TL_SIZE == 8
+    if (ADDRESS(x) % TL_SIZE == 0) {
         UNROLL for (int i = 0; i < STEP; i++) UNROLL for (int k = 0; k < EACH; k++) e[k][i] =
             LOAD_NEAR((GLOBAL const elem *)(x + apart[k] + i * step));
         return;
@@ -202,14 +227,14 @@ fn void load_columns(elem e[EACH][STEP], GLOBAL const u8 *x, const i64 *apart, i
 
 /* Folds `size` elements of each of them: STEP, or of larger states a multiple. c: of the
  * first one. */
-fn void fold_columns(state *v, column_items c, const i64 *apart, int size, par p)
+fn void fold_columns(state *v, column_items c, const i64 *apart, int size, int words, par p)
 {
     state stack[4][EACH];
     int top = 0;
 
     for (int j = 0; j < size / STEP; j++, c.at += STEP, c.x += STEP * c.step) {
         elem e[EACH][STEP];
-        load_columns(e, c.x, apart, c.step);
+        load_columns(e, c.x, apart, c.step, words);
         UNROLL for (int k = 0; k < EACH; k++)
         {
             state one[STEP];
@@ -243,7 +268,8 @@ KERNEL_OF(columns)
     BATCH_OF_PARAMETERS;
     const int each = (int)(size << log) / NODES, part = each > STEP ? each : STEP,
               parts = (int)size / part, t = thread_index(), lanes = 1 << (log - EACH_LOG),
-              column = t & (lanes - 1);
+              words = has_words(b), column = (t & (lanes - 1)) << (words ? EACH_LOG : 0),
+              beside = words ? 1 : lanes; /* from a thread's column to its next one */
     const i64 groups = ((b.seqs - 1) >> log) + 1, c = group_index() / groups,
               first = (group_index() - c * groups) << log, left = b.seqs - first;
     i64 apart[EACH];
@@ -251,13 +277,13 @@ KERNEL_OF(columns)
 
     /* Where there is no column, the first one is folded again. */
     UNROLL for (int k = 0; k < EACH; k++) apart[k] =
-        (column + k * lanes < left ? column + k * lanes : 0) * b.row_stride * TL_SIZE;
+        (column + k * beside < left ? column + k * beside : 0) * b.row_stride * TL_SIZE;
     for (int q = t / lanes; q < parts; q += WHOLE_THREADS / lanes) {
         const i64 at = c * size + q * part;
         const column_items items = {b.x + (first * b.row_stride + at * b.stride) * TL_SIZE,
                                     b.stride * TL_SIZE, at, 1};
-        fold_columns(v, items, apart, part, b.p);
-        UNROLL for (int k = 0; k < EACH; k++) node[(q << log) + column + k * lanes] = v[k];
+        fold_columns(v, items, apart, part, words, b.p);
+        UNROLL for (int k = 0; k < EACH; k++) node[(q << log) + column + k * beside] = v[k];
     }
 
     BARRIER();
@@ -288,27 +314,27 @@ fn void copy_rows(staged_rows r, GLOBAL u8 *x, int t, int threads, const int bac
     if (!back) COPY_WAIT();
 }
 
-/* The same for tables whose rows are shorter than what a warp reads at once: a block copies a
- * chunk, which is contiguous, to local memory. A job is a chunk. The first element is aligned to 16
- * bytes, and `pitch` is a multiple of 16. */
+/* The same for tables whose rows are shorter than what a warp reads at once: a block copies its
+ * chunk, which is contiguous, to local memory. The first element is aligned to 16 bytes, and
+ * `pitch` is a multiple of 16. */
 KERNEL_OF(table_columns)
 {
     SHARED state node[COLUMN_THREADS];
     BATCH_OF_PARAMETERS;
-    const int parts = COLUMN_THREADS >> log, size = CHUNK_e / parts, line = (int)b.seqs * TL_SIZE;
+    const int parts = COLUMN_THREADS >> log, part_size = (int)size / parts,
+              line = (int)b.seqs * TL_SIZE;
     const int t = thread_index(), part = t >> log, s = t & ((1 << log) - 1);
-    const staged_rows r = {LOCAL_MEMORY, parts, size * line / 16, (int)pitch};
-    const chunk_parts all = {parts, size, (int)log, COLUMN_THREADS, b.seqs};
+    const i64 c = group_index();
+    const staged_rows r = {LOCAL_MEMORY, parts, part_size * line / 16, (int)pitch};
+    const chunk_parts all = {parts, part_size, (int)log, COLUMN_THREADS, b.seqs};
 
-    for (i64 c = group_index(); c < jobs; c += group_count()) {
-        copy_rows(r, (GLOBAL u8 *)b.x + c * CHUNK_e * line, t, COLUMN_THREADS, 0);
-        BARRIER();
-        if (s < b.seqs)
-            node[t] = fold_column(r.at + part * r.pitch + s * TL_SIZE, line,
-                                  c * CHUNK_e + part * size, size, b.p);
-        BARRIER();
-        join_parts(node, all, to + c * down, across);
-    }
+    copy_rows(r, (GLOBAL u8 *)b.x + c * size * line, t, COLUMN_THREADS, 0);
+    BARRIER();
+    if (s < b.seqs)
+        node[t] = fold_column(r.at + part * r.pitch + s * TL_SIZE, line,
+                              c * size + part * part_size, part_size, b.p);
+    BARRIER();
+    join_parts(node, all, to + c * down, across);
 }
 #endif
 
@@ -367,37 +393,38 @@ KERNEL_OF(pack_columns)
     }
 }
 
-/* n items of a column in parts of `size`; an item has `unit` elements, and `before` elements are
- * before the first. A block has 2^log columns; has: this thread's column is one of the batch. */
+/* n items of a column in parts of 2^size_log; an item has `unit` elements, and `before` elements
+ * are before the first. A block has 2^log columns; has: this thread's column is of the batch. */
 typedef struct {
-    int n, size, unit, log, has;
+    int n, size_log, unit, log, has;
     i64 before;
 } column_parts;
 
-fn int last_part(column_parts c) { return c.n ? (c.n - 1) / c.size : 0; }
+fn int last_part(column_parts c) { return c.n ? (c.n - 1) >> c.size_log : 0; }
 
 /* Folds the parts of a column onto v; the result is that of the thread of the last part. node: of
  * full parts, one for each thread; stack: nodes of this thread's part. */
 shared_fn maybe fold_level(LOCAL state *node, const state *stack, column_parts c, maybe v)
 {
-    const int t = thread_index(), width = 1 << c.log, part = t >> c.log, full = c.n / c.size;
+    const int t = thread_index(), column = t & ((1 << c.log) - 1), part = t >> c.log,
+              full = c.n >> c.size_log;
     int done = 0, top = 0;
     BARRIER();
 
-    for (int by = 1; 2 * by <= full; by *= 2) {
-        if (c.has && part % (2 * by) == 0 && part + 2 * by <= full)
-            node[t] = TWIN(node[t], node[t + by * width], (i64)by * c.size * c.unit);
+    for (int k = 1; full >> k; k++) { /* nodes of 2^k parts */
+        const int by = 1 << (k - 1);
+        if (c.has && (part & (2 * by - 1)) == 0 && part + 2 * by <= full)
+            node[t] = TWIN(node[t], node[t + (by << c.log)], (i64)c.unit << (c.size_log + k - 1));
         BARRIER();
     }
     if (!c.has || part != last_part(c)) return v;
 
     for (int k = COLUMNS_LOG; k >= 0; k--) {
-        const int count = 1 << k;
         if (!(c.n >> k & 1)) continue;
         v = then(v,
-                 count >= c.size ? node[done / c.size * width + (t & (width - 1))] : stack[top++],
-                 c.before + (i64)done * c.unit, (i64)count * c.unit);
-        done += count;
+                 k >= c.size_log ? node[(done >> c.size_log << c.log) + column] : stack[top++],
+                 c.before + (i64)done * c.unit, (i64)c.unit << k);
+        done += 1 << k;
     }
     return v;
 }
@@ -406,12 +433,13 @@ shared_fn maybe fold_level(LOCAL state *node, const state *stack, column_parts c
 shared_fn maybe fold_parted(LOCAL state *node, column_items items, column_parts c, maybe v, par p,
                             const int of_states)
 {
-    const int t = thread_index(), first = (t >> c.log) * c.size, left = c.n - first;
+    const int t = thread_index(), size = 1 << c.size_log, first = t >> c.log << c.size_log,
+              left = c.n - first;
     state stack[COLUMNS_LOG + 1];
 
     if (c.has && left > 0) {
         items.x += first * items.step, items.at += first;
-        fold_down(items, left < c.size ? left : c.size, p, stack, of_states);
+        fold_down(items, left < size ? left : size, p, stack, of_states);
         node[t] = stack[0];
     }
     return fold_level(node, stack, c, v);
@@ -419,7 +447,7 @@ shared_fn maybe fold_parted(LOCAL state *node, column_items items, column_parts 
 
 /* Columns of up to COLUMNS_WHOLE elements in one launch, or of `chunks` chunks of `size` elements,
  * whose nodes are given, and fewer than `size` elements after them. A job is 2^log columns. The
- * threads of a block share the nodes, and then the elements, `each` of a part. */
+ * threads of a block share the nodes, and then the elements, 2^each_log of a part. */
 KERNEL_OF(whole_columns)
 {
     SHARED state node[WHOLE_THREADS], start[WHOLE_THREADS];
@@ -427,9 +455,9 @@ KERNEL_OF(whole_columns)
     RESULTS_OF_PARAMETERS;
     const int column = thread_index() & ((1 << log) - 1), part = thread_index() >> log;
     const i64 before = chunks * size;
-    column_parts high = {(int)chunks, 1, (int)size, (int)log, 0, 0},
-                 low = {(int)(b.n - before), (int)each, 1, (int)log, 0, before};
-    while (high.size << (WHOLE_LOG - log) < high.n) high.size *= 2;
+    column_parts high = {(int)chunks, 0, (int)size, (int)log, 0, 0},
+                 low = {(int)(b.n - before), (int)each_log, 1, (int)log, 0, before};
+    while (1 << (WHOLE_LOG - log + high.size_log) < high.n) high.size_log++;
 
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 s = (job << log) + column;
