@@ -191,7 +191,7 @@ enum {
 /* Whether a thread's columns are neighbours, of which one load takes a row: aligned words. */
 fn int has_words(batch b)
 {
-    return OP_INPUTS == 1 && EACH * TL_SIZE == 4 && EACH > 1 && b.row_stride == 1 &&
+    return (EACH > 1 ? EACH * TL_SIZE * OP_INPUTS : 0) == 4 && b.row_stride == 1 &&
            b.seqs % EACH == 0 && b.stride % EACH == 0 && ADDRESS(b.x) % 4 == 0;
 }
 
