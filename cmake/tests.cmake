@@ -107,8 +107,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang")
   list(APPEND once emulated places) # compiled by clang, some of its programs did not end in a minute; why is not known
 endif()
 if(CMAKE_CROSSCOMPILING)
-  # Minutes of an emulator, and nothing of the processor in them. Files are read with chars that have no sign, as ARM's
-  # are, in the sanitizers' part.
+  # minutes of an emulator, and nothing of the processor in them
   list(APPEND once large memory threads csv text convert numbers writers trace groups extents)
   list(APPEND once better slots) # the libraries that it opens would be found by the emulator's loader, or not
 endif()

@@ -101,7 +101,8 @@ typedef int mask;
 #define ord_bottom   ord_num(TL_ORD_MIN)
 #define elem_missing TL_SPLAT(TL_ELEM_T, TL_MISSING)
 
-/* 1 where m holds, else 0. A lane of a mask is -1 or 0. */
+/* 1 where m holds, else 0. A lane of a mask is -1 or 0; clang's masks of bytes are chars. */
+_Static_assert((char)-1 < 0, "compile with -fsigned-char");
 #if TL_VECTOR
 #define idx_if(m)        (-TL_TO(m, int64_t))
 #define wide_if(m)       ((wide)(-(m)))
