@@ -149,8 +149,8 @@ static __int128 whole_of(tally_dtype dtype, const char *value)
     return dtype == TALLY_U64 ? (__int128)(uint64_t)whole : (__int128)whole;
 }
 
-/* Converts a value, which is f64 or an integer. Returns how often the result was rounded; an integer
- * that does not fit its type is rounded too. */
+/* Converts a value, which is f64 or an integer. Returns how often the result was rounded; an
+ * integer that does not fit its type is rounded too. */
 static int convert_value(tally_dtype dtype, char *value, const later *l)
 {
     if (dtype == TALLY_F64) {
