@@ -324,7 +324,9 @@ def sentence(table):
     where = f"{team} thread{'s' if team > 1 else ''}" if table.kind == "cpu" else table.cells[0]["device"]
     cells = [c["ratio"] for c in table.full]
     low = sum(r < BARS[table.kind] for r in cells)
+    several = len({c["threads"] for c in table.full}) > 1
     worst = [f"{c['op']} {c['dtype']} {c['shape']} {c['view']} {c['size']} {c['ratio']:.3f}"
+             + (f" ({threads_of(c)})" if several else "")
              for c in sorted(table.full, key=lambda c: c["ratio"])[:3]]
     name = os.path.relpath(table.path, os.path.dirname(PAGE))
     half = statistics.median(cells)
