@@ -3,6 +3,7 @@
  * string. */
 #include "dtype/number.h"
 #include "exact/exact.h"
+#include "law/fp.h"
 #include "user.h"
 #include <assert.h>
 #include <math.h>
@@ -214,6 +215,7 @@ static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resol
     if (!op) return tl_invalid(ctx, "op is NULL: must be an operator's name");
     if (!tl_dtype_kind(dtype))
         return tl_invalid(ctx, "dtype is %d: must be 1..%d", (int)dtype, TL_DTYPES);
+    TL_LAW_FP; /* a parameter may be subnormal */
     const size_t length = strcspn(op, ":");
     tl_user *user = tl_user_find(ctx, op, length);
     if (user) r->own = row_of(user), r->row = &r->own;
