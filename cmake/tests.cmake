@@ -277,20 +277,17 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
   foreach(source IN LISTS fuzzers)
     get_filename_component(name ${source} NAME_WE)
     if(name STREQUAL fuzz_ladder)
-      # without anything of the library
-      add_executable(${name} ${source} ${model} ladder/toml.c src/context/threads.c
-        src/context/processors.c)
+      add_executable(${name} ${source} ${model} ladder/assignment.c ladder/data.c ladder/text.c ladder/toml.c)
       target_compile_definitions(${name} PRIVATE MODEL_WORK_LEAST=20000)
       target_include_directories(${name} PRIVATE ladder)
     else()
       add_executable(${name} ${source} $<TARGET_OBJECTS:fuzz_readers>)
-      target_link_libraries(${name} PRIVATE tally_static)
     endif()
     target_include_directories(${name} PRIVATE src include)
     target_compile_definitions(${name} PRIVATE ${fuzz_definitions})
     target_compile_options(${name} PRIVATE ${fuzz_options})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
-    target_link_libraries(${name} PRIVATE Threads::Threads m)
+    target_link_libraries(${name} PRIVATE tally_static Threads::Threads m)
     string(REPLACE fuzz_ "" what ${name})
     get_filename_component(corpus ${source} DIRECTORY)
     set(corpus ${corpus}/corpus/${what}.txt) # small inputs that found something, or that lead somewhere

@@ -166,12 +166,25 @@ static void compare_shape(const char *a, const char *b, FILE *out)
     }
 }
 
+/* Rates of a sum and of a minimum are not rates of one problem. */
+static int same_operation(const char *const files[2], const char *const texts[2],
+                          ladder_error *error)
+{
+    char operation[2][8];
+    for (int i = 0; i < 2; i++) text_at(texts[i], "operation", operation[i], sizeof operation[i]);
+    if (!strcmp(operation[0], operation[1])) return 1;
+    fail_with(error, 2, "%s is of --op %s, and %s of --op %s", files[0], operation[0], files[1],
+              operation[1]);
+    return 0;
+}
+
 int ladder_diff(const char *one, const char *other, FILE *out, ladder_error *error)
 {
     char *a = load(one, error), *b = a ? load(other, error) : NULL;
-    if (a && b) {
+    const char *const files[] = {one, other}, *const texts[] = {a, b};
+    const int alike = a && b && same_operation(files, texts, error);
+    if (alike) {
         char device[80], machine[200];
-        const char *const files[] = {one, other}, *const texts[] = {a, b};
         for (int i = 0; i < 2; i++) {
             text_at(texts[i], "device_text", device, sizeof device);
             text_at(texts[i], "machine", machine, sizeof machine);
@@ -185,8 +198,7 @@ int ladder_diff(const char *one, const char *other, FILE *out, ladder_error *err
             if (y) compare_shape(x, y, out);
         }
     }
-    const int code = a && b ? 0 : error->code;
     free(a);
     free(b);
-    return code;
+    return alike ? 0 : error->code;
 }

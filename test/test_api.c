@@ -3,6 +3,7 @@
  * sentence must name (the argument, its value, the limit). What a good call gives:
  * test_values.c. */
 #include "api_views.h"
+#include <locale.h>
 
 static const struct {
     const char *op;
@@ -43,6 +44,7 @@ static const struct {
     {"sum:checked:checked", TALLY_I32, TALLY_INVALID, "checked is given twice"},
     {"skew:0.5", TALLY_F32, TALLY_INVALID, "op is 'skew:0.5': sample is 0.5, must be 0 or 1"},
     {"nankurt:sample=1e-9", TALLY_I32, TALLY_INVALID, "sample is 1e-09, must be 0 or 1"},
+    {"ema:1.0000001", TALLY_F64, TALLY_INVALID, "alpha is 1.0000001, must be 0..1"},
     {"kurt:2", TALLY_F64, TALLY_INVALID, "sample is 2, must be 0 or 1"},
 };
 
@@ -220,6 +222,18 @@ static void device_variable(void)
     unsetenv("TALLY_THREADS");
 }
 
+/* Numbers have a decimal comma from here on, where a locale for that can be made. */
+static int decimal_comma(void)
+{
+    FILE *f = fopen("comma", "w");
+    if (!f) return 0;
+    fputs("LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \"\"\ngrouping -1\nEND LC_NUMERIC\n", f);
+    fclose(f);
+    setenv("LOCPATH", ".", 1);
+    (void)!system("localedef -c -i comma -f UTF-8 ./comma.UTF-8 >comma.log 2>&1");
+    return setlocale(LC_NUMERIC, "comma.UTF-8") != NULL;
+}
+
 int main(void)
 {
     check_start();
@@ -238,6 +252,7 @@ int main(void)
     unfilled_everywhere();
     windows();
     inits();
+    if (decimal_comma()) operators();
     tally_close(ctx);
     return check_finish();
 }

@@ -242,6 +242,7 @@ static void compute(tally *c, outcome *r, const float *data, const double *wide)
     r->two[1] = tally_mean_f64(wide, N);
     bad |= tally_parse_value(TALLY_F64, "0.1", 3, &r->two[2]);
     check(bad == TALLY_OK, "computing: %s", tally_error(c));
+    check(tally_reduce(c, "ema:-1e-310", &a, r) == TALLY_INVALID, "a subnormal alpha below 0");
 }
 
 static void settings(void)

@@ -2,14 +2,17 @@
  * libFuzzer target: any bytes as a kernel's text (in the dialect, CUDA or OpenCL) and as an
  * assignment. What is refused has a sentence with a place; what compiles runs on the model, on
  * little memory, in time. */
+#include "assignment.h"
 #include "foreign.h"
 #include "model/code.h"
-#include "toml.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+extern const char *const ladder_texts[2];
+const char *const ladder_texts[2] = {NULL, NULL}; /* the rungs of text.c have no text */
 
 static void run(model_program *p, const model_setting *setting)
 {
@@ -40,7 +43,7 @@ static void run(model_program *p, const model_setting *setting)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    static toml t;
+    static assignment a;
     char *const text = malloc(bytes + 1), sentence[400] = "", *translated = NULL;
     ladder_error error = {0};
     if (!text || bytes < 1) {
@@ -51,7 +54,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                                    data[0] & 128 ? 8 : 32, 32};
     memcpy(text, data + 1, bytes - 1);
     text[bytes - 1] = 0;
-    if (toml_read("where", text, &t, &error)) assert(!strncmp(error.sentence, "where:", 6));
+    if (read_assignment("where", text, &a, &error)) assert(!strncmp(error.sentence, "where:", 6));
+    for (int i = 0; !error.code && i < LIST_MOST; i++)
+        assert(a.operations[i] >= 0 && a.operations[i] < 3 && a.warps[i] <= MODEL_WARP_MOST);
     error = (ladder_error){0};
     if (foreign_text("where", text, NULL, &translated, &error))
         assert(!strncmp(error.sentence, "where:", 6) && !translated);

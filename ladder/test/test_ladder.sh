@@ -142,6 +142,9 @@ code 0 "$tally" ladder diff r.json other.json
 has '^Not the same problem: rates and counts are not compared.$' out
 ! grep -Eq '[0-9]x ' out
 verdict 'rates of different n are not divided' $?
+"$tally" ladder reduce --device model --n 100 --runs 0 --op min --json min.json >/dev/null
+code 2 "$tally" ladder diff r.json min.json
+has '^tally: r.json is of --op sum, and min.json of --op min$' err
 "$tally" ladder reduce --device model --n 5000 --runs 1 --banks 16 --json banks.json >/dev/null
 code 0 "$tally" ladder diff r.json banks.json
 has '^  conflicts +2100 +[0-9]+$' out

@@ -97,6 +97,17 @@ static double half(uint16_t bits)
     return bits >> 15 ? -size : size;
 }
 
+/* A float's bits as a double. A caller may have asked its processor to read subnormal floats as 0
+ * (torch.set_flush_denormal). */
+static double single(uint32_t bits)
+{
+    const double subnormal = (double)(bits & 0x7fffff) * 0x1p-149;
+    float value;
+    if (!(bits & 0x7f800000)) return bits >> 31 ? -subnormal : subnormal;
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
 PyObject *pt_value(tally_dtype dtype, int is_bool, const void *value)
 {
     union {
@@ -108,7 +119,6 @@ PyObject *pt_value(tally_dtype dtype, int is_bool, const void *value)
         uint32_t u32;
         int64_t i64;
         uint64_t u64;
-        float f32;
         double f64;
     } v;
     memcpy(&v, value, tally_dtype_size(dtype));
@@ -132,10 +142,9 @@ PyObject *pt_value(tally_dtype dtype, int is_bool, const void *value)
     case TALLY_F16:
         return PyFloat_FromDouble(half(v.u16));
     case TALLY_BF16:
-        v.u32 = (uint32_t)v.u16 << 16;
-        return PyFloat_FromDouble((double)v.f32);
+        return PyFloat_FromDouble(single((uint32_t)v.u16 << 16));
     case TALLY_F32:
-        return PyFloat_FromDouble((double)v.f32);
+        return PyFloat_FromDouble(single(v.u32));
     case TALLY_F64:
         return PyFloat_FromDouble(v.f64);
     }
@@ -197,14 +206,10 @@ double pt_real(tally_dtype dtype, const char *values, int64_t at)
         return (double)((const uint64_t *)values)[at];
     case TALLY_F16:
         return half(((const uint16_t *)values)[at]);
-    case TALLY_BF16: {
-        const uint32_t bits = (uint32_t)((const uint16_t *)values)[at] << 16;
-        float value;
-        memcpy(&value, &bits, sizeof value);
-        return (double)value;
-    }
+    case TALLY_BF16:
+        return single((uint32_t)((const uint16_t *)values)[at] << 16);
     case TALLY_F32:
-        return (double)((const float *)values)[at];
+        return single(((const uint32_t *)values)[at]);
     default:
         return ((const double *)values)[at];
     }

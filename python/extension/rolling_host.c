@@ -129,6 +129,7 @@ static inline void blank_sliding(const rolling *r, char *out, int single)
 static void write_results(const rolling *r, const pt_verb *verb, const char *values,
                           const int64_t *counts, char *out)
 {
+    const size_t bytes = tally_dtype_size(r->wanted);
     int64_t inner = 1, n = r->a.shape[r->axis], to = 0;
     for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
     for (int64_t block = 0; block < r->a.size; block += n * inner)
@@ -137,8 +138,12 @@ static void write_results(const rolling *r, const pt_verb *verb, const char *val
                 int64_t from = block + i * inner + k;
                 int missing =
                     !values || (counts ? counts[from] : pt_rolling_rows_at(r, i)) < r->least;
-                double value = missing ? r->missing : pt_real(verb->info.output, values, from);
-                put_result(r, out, to, value);
+                if (missing)
+                    put_result(r, out, to, r->missing);
+                else if (verb->info.output == r->wanted)
+                    memcpy(out + to * bytes, values + from * bytes, bytes);
+                else /* to f64 */
+                    put_result(r, out, to, pt_real(verb->info.output, values, from));
             }
 }
 

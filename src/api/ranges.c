@@ -211,6 +211,7 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     if (!keys || !w) return tl_invalid(ctx, "%s is NULL", keys ? "window" : "keys");
 
     tally_view v;
+    TL_LAW_FP;
     const int64_t bytes = tl_element_bytes(keys);
     tally_status status = window_check(ctx, keys, w);
     if (!status) status = tl_check_sequence(ctx, keys, "keys", bytes, 0, &v);

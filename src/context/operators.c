@@ -3,6 +3,7 @@
  * string. */
 #include "dtype/number.h"
 #include "exact/exact.h"
+#include "law/fp.h"
 #include "user.h"
 #include <assert.h>
 #include <math.h>
@@ -95,6 +96,18 @@ static int parse_parameter(const operator_row *row, const char *text, double *va
     size_t name = strlen(row->param);
     if (!strncmp(text, row->param, name) && text[name] == '=') text += name + 1;
     return tally_parse_value(TALLY_F64, text, strlen(text), value) == TALLY_OK && !isnan(*value);
+}
+
+/* The error for a parameter outside its range. A %g would follow the locale. */
+static tally_status bad_parameter(tally *ctx, const char *op, const operator_row *row, double value,
+                                  const char *between)
+{
+    const double numbers[] = {value, row->low, row->high};
+    char text[3][48];
+    for (int i = 0; i < 3; i++)
+        tally_format_value(TALLY_F64, &numbers[i], 0, text[i], sizeof text[i]);
+    return tl_invalid(ctx, "op is '%.60s': %s is %s, must be %s%s%s", op, row->param, text[0],
+                      text[1], between, text[2]);
 }
 
 /* Resolves NAME:exact for a known NAME. */
@@ -202,6 +215,7 @@ static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resol
     if (!op) return tl_invalid(ctx, "op is NULL: must be an operator's name");
     if (!tl_dtype_kind(dtype))
         return tl_invalid(ctx, "dtype is %d: must be 1..%d", (int)dtype, TL_DTYPES);
+    TL_LAW_FP; /* a parameter may be subnormal */
     const size_t length = strcspn(op, ":");
     tl_user *user = tl_user_find(ctx, op, length);
     if (user) r->own = row_of(user), r->row = &r->own;
@@ -217,8 +231,7 @@ static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resol
                           row->name, row->name, row->param);
     const int is_flag = !user && !strcmp(row->param, "sample"); /* of skew and kurt */
     if (s.value < row->low || s.value > row->high || (is_flag && s.value != (int)s.value))
-        return tl_invalid(ctx, "op is '%.60s': %s is %g, must be %g%s%g", op, row->param, s.value,
-                          row->low, is_flag ? " or " : "..", row->high);
+        return bad_parameter(ctx, op, row, s.value, is_flag ? " or " : "..");
     r->par = (tl_par){.value = s.value};
     const tally_dtype acc = s.has[F64] ? TALLY_F64 : 0;
     if (s.has[CHECKED] &&
