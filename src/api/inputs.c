@@ -33,27 +33,24 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *c
     *j = (tl_job){.ctx = ctx, .here = here, .copies = {.ctx = ctx}};
     if (!ctx) return tl_no_context();
 
-    tally_status status = tl_host_call(&j->copies, call, &j->in, &j->next, &j->out);
-    if (!status)
-        status = named ? tl_form_fits(ctx, op, named->op, &j->in, "in")
-                       : tl_form_of(ctx, op, &j->in, &j->form);
+    TL_TRY(tl_host_call(&j->copies, call, &j->in, &j->next, &j->out));
+    TL_TRY(named ? tl_form_fits(ctx, op, named->op, &j->in, "in")
+                 : tl_form_of(ctx, op, &j->in, &j->form));
     if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(call->in));
-    for (const tally_view *v = &j->in; v && !status; v = v->next)
-        status = tl_input_check(ctx, v, v == &j->in ? "in" : "in->next");
-    if (status) return status;
-
-    status = tl_plan_on_host(ctx, j->form.op, j->form.par, &j->ready.plan);
+    for (const tally_view *v = &j->in; v; v = v->next)
+        TL_TRY(tl_input_check(ctx, v, v == &j->in ? "in" : "in->next"));
+    TL_TRY(tl_plan_on_host(ctx, j->form.op, j->form.par, &j->ready.plan));
 
     /* whether a user's operator has a blank is known now, after it was compiled */
-    if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) {
+    if (j->form.kind == TL_FORM_STATES && j->form.op->blank) {
         j->form.kind = TL_FORM_BLANK;
         j->form.op->blank(&j->form.fill);
     }
 
     const tl_scalar *count;
     tl_par none;
-    if (!status) status = tl_resolve(ctx, "count", TALLY_F32, &count, &none);
-    return status ? status : tl_plan_on_host(ctx, count, none, &j->ready.count);
+    TL_TRY(tl_resolve(ctx, "count", TALLY_F32, &count, &none));
+    return tl_plan_on_host(ctx, count, none, &j->ready.count);
 }
 
 void tl_job_close(tl_job *j)

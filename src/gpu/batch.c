@@ -137,15 +137,14 @@ tally_status tl_batch_data(tl_gpu_device *d, const tally_view *in, int64_t bytes
 tally_status tl_batch_open(tl_gpu_device *d, const tl_plan *plan, const tally_view *in, tl_batch *b)
 {
     *b = tl_batch_of(plan, in);
-    tally_status status = tl_batch_data(d, in, plan->op->elem_bytes, b);
-    if (status) return status;
+    TL_TRY(tl_batch_data(d, in, plan->op->elem_bytes, b));
 
     if (in->offsets) {
         b->host_offsets = in->offsets;
         b->elements = in->offsets[in->rows] - in->offsets[0];
-        status =
-            tl_gpu_upload(d, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &b->offsets);
-        return status ? status : choose_long(d, b);
+        TL_TRY(
+            tl_gpu_upload(d, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &b->offsets));
+        return choose_long(d, b);
     }
 
     b->has_short = in->n < CHUNK;
@@ -154,7 +153,7 @@ tally_status tl_batch_open(tl_gpu_device *d, const tl_plan *plan, const tally_vi
     count_levels(b);
     for (int l = 1; l <= b->levels; l++) b->counts[l] = in->rows * tl_level_count(in->n, l);
 
-    return status;
+    return TALLY_OK;
 }
 
 int tl_batch_across(const tl_batch *b)

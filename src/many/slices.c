@@ -241,8 +241,8 @@ tally_status tl_sliced_push(const tl_devices *t, const tl_push *p)
     const int count = cut(t, p->plan, done->end, p->n, 0, cuts);
     if (count < 2) return first->calls->push(first, t->ctx, p);
 
-    tally_status status = tl_slices_new(t, count, &s);
-    if (status) return status;
+    tally_status status = TALLY_OK;
+    TL_TRY(tl_slices_new(t, count, &s));
 
     for (int k = 0; k < count; k++) {
         s[k].member = k;

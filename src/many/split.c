@@ -62,10 +62,10 @@ tally_status tl_split_reduce(const tl_devices *t, const tl_plan *plan, const tal
     char result[2 * sizeof(tl_state)];
     tl_counter_lower(&all, plan, result);
     int who;
-    status = tl_devices_owner(t, out, &who);
-    if (!status && who < 0) memcpy(out, result, op->result_bytes);
-    if (status || who < 0) return status;
-    return tl_devices_copy(t, who, out, result, op->result_bytes);
+    TL_TRY(tl_devices_owner(t, out, &who));
+    if (who >= 0) return tl_devices_copy(t, who, out, result, op->result_bytes);
+    memcpy(out, result, op->result_bytes);
+    return TALLY_OK;
 }
 
 /* Scans a sequence that has only one part. */
