@@ -39,7 +39,7 @@ int input_open_beside(input *in, tally *ctx, const tally_file_options *f, const 
 int input_load(input *in, int any_order);
 /* Reads the next elements, in C order. */
 int input_read(input *in, void *buffer, int64_t max, int64_t *got);
-/* The same where *at may point to the elements in memory instead of the buffer. */
+/* input_read where *at may point to the elements in memory instead of the buffer. */
 int input_piece(input *in, char *buffer, int64_t max, const char **at, int64_t *got);
 /* Applies --shape; loads the input if its length is unknown. */
 int input_reshape(input *in, const char *shape);

@@ -270,7 +270,7 @@ typedef struct job {
     int copies;  /* of the input, used in turn so that caches are cold */
     void **host; /* the same on the host; host[0] always, the others for host rungs */
     memory **input;
-    memory *work[WORK_MOST]; /* what the schedule needs (job_room) */
+    memory *work[WORK_MOST]; /* what the schedule needs (job_needs) */
     int where;               /* the work memory with the partial results; -1: the input */
     /* where job_complete folds a reduction to; the memory whose first element is the result */
     memory *cell, *result;

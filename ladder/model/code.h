@@ -153,7 +153,7 @@ void model_error(compiler *c, const char *format, ...) __attribute__((format(pri
 int emit(compiler *c, opcode op, kind k, int a, int b, int d);
 token *peek(compiler *c);
 void pass(compiler *c); /* goes on to the token after the next; the end stays */
-/* Begins a nested statement or expression; the caller ends it by nested--. 0: too deep, an error. */
+/* Begins a nested statement or expression; the caller ends it by nested--. 0: an error. */
 int deeper(compiler *c);
 int is_sign(compiler *c, const char *text); /* is the next token this one? */
 int take(compiler *c, const char *text);    /* if it is, passes it */

@@ -145,7 +145,7 @@ static PyObject *runs_on_host(pt_slot *slot, const pt_operand *a, const tally_vi
     return given;
 }
 
-/* The same on a device, where the library writes exactly the offsets. */
+/* The runs on a device, where the library writes exactly the offsets. */
 static PyObject *runs_on_device(pt_slot *slot, const pt_operand *a, const tally_view *v)
 {
     pt_operand places;

@@ -204,7 +204,7 @@ typedef struct pt_form {
     int is_bool, ndim;
     const int64_t *shape;
 } pt_form;
-/* Makes an array of dense elements in C order, of the kind of `like`, and opens it as *a. *object is
+/* Makes an array of dense elements in C order, of the kind of `like`, and opens it as *a. *object:
  * a new reference. */
 int pt_make(const pt_operand *like, pt_form form, pt_operand *a, PyObject **object);
 /* A new array without values of PyTorch or CuPy, with the type and shape of *a, which it opens; on
@@ -271,7 +271,7 @@ int pt_contexts_init(void);
 /* Takes a context for this call: of the thread's device, or of the CUDA device that holds the
  * operands (either may be NULL). NULL with an exception. */
 pt_slot *pt_take(const pt_operand *a, const pt_operand *out);
-/* The same for several arrays (NULL: none), which must be on one device and in one stream. */
+/* pt_take for several arrays (NULL: none), which must be on one device and in one stream. */
 pt_slot *pt_take_all(const pt_operand *const *all, int count);
 void pt_give_back(pt_slot *slot);
 /* Sets the exception of a failed call and returns -1. ctx NULL: a call without a context. */

@@ -125,7 +125,7 @@ static tally_status reduce_packed(tally *ctx, const pt_verb *verb, tally_dtype d
     return status;
 }
 
-/* The same with two inputs or validity, for which there is no stream: copies all elements to
+/* reduce_packed with two inputs or validity, for which there is no stream: copies all elements to
  * dense memory, row after row. */
 static tally_status reduce_inputs(tally *ctx, const pt_verb *verb, const pt_operand *a,
                                   uint64_t mask, int64_t n, char *out)

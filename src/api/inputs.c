@@ -131,12 +131,11 @@ static tally_status reduce_present(tl_job *j, const tally_view *out, int *done)
 static tally_status reduce(tl_job *j, const tally_view *out)
 {
     int done = 0;
-    tally_status status = reduce_present(j, out, &done);
-    if (status || done) return status;
+    TL_TRY(reduce_present(j, out, &done));
+    if (done) return TALLY_OK;
 
-    status = tl_job_prepare(j, NULL, 0);
-    if (status || j->form.kind != TL_FORM_STATES)
-        return status ? status : run(j, (tl_call){.verb = TL_REDUCE, .out = out});
+    TL_TRY(tl_job_prepare(j, NULL, 0));
+    if (j->form.kind != TL_FORM_STATES) return run(j, (tl_call){.verb = TL_REDUCE, .out = out});
     tl_states_rows(&j->ready, tally_threads(j->ctx), out, NULL, 0);
     return TALLY_OK;
 }

@@ -119,8 +119,8 @@ tally_status tl_host_offsets(tl_host_copies *c, const char *name, tally_view *v)
     return status;
 }
 
-/* The same for another view of a call. It may have the offsets of `given`, which `in` has on the
- * host. */
+/* tl_host_offsets for another view of a call, which may have the offsets of `given`; `in` has those
+ * on the host. */
 static tally_status same_offsets(tl_host_copies *c, const tally_view *given, const tally_view *in,
                                  const char *name, tally_view *v)
 {

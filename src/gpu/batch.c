@@ -34,15 +34,14 @@ void tl_batch_close(tl_gpu_device *d, tl_batch *b)
 tally_status tl_gpu_upload(tl_gpu_device *d, const void *data, size_t bytes, tl_memory *to)
 {
     const tl_gpu_calls *const c = d->gpu->calls;
-    tally_status status;
     if (tl_is_captured(d)) { /* beside the graph, whose launches read the copy */
         const tl_copy copy = {TL_IN, TL_TO_DEVICE, to, 0, (void *)(uintptr_t)data, bytes, 1};
-        status = tl_gpu_take_fixed(d, bytes, to);
-        if (status || !bytes) return status;
+        TL_TRY(tl_gpu_take_fixed(d, bytes, to));
+        if (!bytes) return TALLY_OK;
         return tl_gpu_wait_uncaptured(d, c->copy(d->gpu, d->ctx, &copy));
     }
 
-    status = tl_gpu_take(d, bytes, to);
+    const tally_status status = tl_gpu_take(d, bytes, to);
     d->host = 1;
     return status ? status : tl_gpu_write(d, to, 0, data, bytes);
 }

@@ -94,8 +94,8 @@ static tally_status read_records(tally_file *f, const tl_layout *l, int want, tl
     assert(want >= 1 && want <= RECORDS_MOST);
     for (size_t bytes = FIRST;;) {
         const size_t before = f->peek_n;
-        tally_status s = tl_input_peek(f, bytes);
-        if (s) return s;
+        tally_status s = TALLY_OK;
+        TL_TRY(tl_input_peek(f, bytes));
         tl_unify_lines(f->peek, f->peek_n, f->peek_end);
         const char *const end = f->peek + f->peek_n, *p = first_line(f, l->comment);
         while (*n) free(r[--*n].f);

@@ -38,10 +38,9 @@ typedef struct {
 static tally_status make_slots(tl_gpu_device *d)
 {
     const tl_gpu_calls *c = d->gpu->calls;
-    tally_status status = TALLY_OK;
     if (c->sees_locked && !d->reported.bytes)
-        status = c->lock(d->gpu, d->ctx, SLOT_BYTES, &d->reported);
-    return status ? status : tl_cleared_reserve(d, &d->slot->measured, MEASURED_SLOTS * SLOT_BYTES);
+        TL_TRY(c->lock(d->gpu, d->ctx, SLOT_BYTES, &d->reported));
+    return tl_cleared_reserve(d, &d->slot->measured, MEASURED_SLOTS * SLOT_BYTES);
 }
 
 static tally_status begin_measure(tl_gpu_device *d, const tl_plan *plan, int64_t least, segments *s)
