@@ -312,19 +312,18 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
 
     const tl_scalar *scalar;
     tl_par par;
-    tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
-    if (!status && scalar->inputs == 2)
+    TL_TRY(tl_resolve(ctx, op, dtype, &scalar, &par));
+    if (scalar->inputs == 2)
         return tl_invalid(ctx, "op is '%.60s': it takes two inputs, a view whose next is another",
                           op);
-    if (!status)
-        status = ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_DEVICE, plan);
-    if (!status && strlen(op) < sizeof ctx->plans[0].op) {
+    TL_TRY(ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_DEVICE, plan));
+    if (strlen(op) < sizeof ctx->plans[0].op) {
         tl_plan_entry *entry = &ctx->plans[ctx->next_plan++ % TL_PLAN_ENTRIES];
         strcpy(entry->op, op);
         entry->dtype = dtype;
         entry->plan = *plan;
     }
-    return status;
+    return TALLY_OK;
 }
 
 tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)

@@ -170,21 +170,21 @@ static tally_status scan(tl_job *j, const tally_view *y, const tally_scan_option
 {
     tally_scan_options forward = *o;
     forward.reverse = 0;
-    tally_status status = tl_job_prepare(j, y, o->reverse);
+    TL_TRY(tl_job_prepare(j, y, o->reverse));
     const int direct = !j->ready.gathered.memory;
     tally_view dense = *y;
-    if (!status && !direct) status = tl_job_results(j, y, j->ready.plan.op->result_bytes, &dense);
-    if (!status && j->form.kind == TL_FORM_STATES) {
+    if (!direct) TL_TRY(tl_job_results(j, y, j->ready.plan.op->result_bytes, &dense));
+    if (j->form.kind == TL_FORM_STATES) {
         tl_scan s;
         tl_scan_begin(&s, &j->ready.plan, &forward);
         const tl_states_parts parts = {.exclusive = s.exclusive, .init = s.seeded ? &s.init : NULL};
         tl_states_rows(&j->ready, tally_threads(j->ctx), &dense, &parts, 0);
-    } else if (!status) {
-        status = run(j, (tl_call){.verb = TL_SCAN, .out = &dense, .scan = &forward});
+    } else {
+        TL_TRY(run(j, (tl_call){.verb = TL_SCAN, .out = &dense, .scan = &forward}));
     }
 
-    if (!status && !direct) tl_job_scatter(&dense, y, j->ready.plan.op->result_bytes, o->reverse);
-    return status;
+    if (!direct) tl_job_scatter(&dense, y, j->ready.plan.op->result_bytes, o->reverse);
+    return TALLY_OK;
 }
 
 /* Computes the ranges of one sequence, whose first element has number `first` in the job. */
@@ -236,7 +236,6 @@ static tally_status run_job(tl_job *j, const tl_call *given)
     tally_scan_options options = given->scan ? *given->scan : (tally_scan_options){0};
     char start[16];
     int done = 0;
-    tally_status status = TALLY_OK;
     if (call.verb == TL_SCAN) call.scan = &options;
     if (call.verb != TL_REDUCE) tl_inputs_normal(&j->out);
     call.out = &j->out;
@@ -251,9 +250,8 @@ static tally_status run_job(tl_job *j, const tl_call *given)
     }
 
     TL_LAW_FP;
-    if (tl_view_elements(&j->in)) status = run_on_device(j, &call, &done);
-    if (!status && !done) status = on_processors(j, &call);
-    return status;
+    if (tl_view_elements(&j->in)) TL_TRY(run_on_device(j, &call, &done));
+    return done ? TALLY_OK : on_processors(j, &call);
 }
 
 tally_status tl_inputs_run(tally *ctx, const char *op, const tl_call *call, void *results)

@@ -375,9 +375,8 @@ static tally_status read_text(reader *r)
 {
     char name[TL_USER_NAME];
     int depth = 0, fresh = 1, directive = 0; /* directive: the line began with # */
-    tally_status status = TALLY_OK;
 
-    for (const char *at = r->text; *at && !status;) {
+    for (const char *at = r->text; *at;) {
         const char *const begin = at;
         if (*begin == '\n') directive = 0;
         if (is_word(*begin)) {
@@ -387,19 +386,19 @@ static tally_status read_text(reader *r)
                     r, begin,
                     "%s: names that begin with two underscores, and _Pragma, are the compilers'",
                     name);
-            if (!directive && !strcmp(name, "fn")) status = read_function(r, at);
-            if (!directive && !strcmp(name, "typedef")) status = read_type(r, at);
+            if (!directive && !strcmp(name, "fn")) TL_TRY(read_function(r, at));
+            if (!directive && !strcmp(name, "typedef")) TL_TRY(read_type(r, at));
         } else {
-            status = check_character(r, at++, fresh);
+            TL_TRY(check_character(r, at++, fresh));
         }
 
         if (fresh && *begin == '#') {
             directive = 1;
-            status = read_directive(r, begin, &depth);
+            TL_TRY(read_directive(r, begin, &depth));
         }
         fresh = *begin == '\n' || (fresh && is_space(*begin));
     }
-    return status;
+    return TALLY_OK;
 }
 
 /* Checks the facts against each other. */
