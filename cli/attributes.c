@@ -177,18 +177,19 @@ int netcdf_has(tally *ctx, const char *path, const char *variable)
     return there;
 }
 
-int axis_write(tally_file *file, const options *o, const input *in, const layout *l, int64_t first,
-               int64_t step, int64_t count)
+int axis_write(tally_file *file, const options *o, const input *in, const layout *l, axis_steps s)
 {
     const char *const axis = in->info.dimensions ? in->info.dimensions[l->axis] : NULL;
     const int joined = axis_named(o) && o->nargs > 2;
-    if (!axis || (count == l->len && !joined) || !netcdf_has(in->ctx, in->name, axis)) return DONE;
+    if (!axis || (s.count == l->len && !joined) || !netcdf_has(in->ctx, in->name, axis))
+        return DONE;
     coordinate c = {.of = in, .name = axis, .as_stored = 1, .part = -1, .any_units = 1};
     target t = {file, in->ctx, axis, coordinate_read(&c, o, l)};
     const size_t size = t.code ? 0 : tally_dtype_size(c.dtype);
-    for (int64_t i = 0; i < count && !t.code; i++)
-        memmove(c.values + (size_t)i * size, c.values + (size_t)(first + i * step) * size, size);
-    if (!t.code && !c.differs && (count < l->len || c.converted)) { /* else it is copied */
+    for (int64_t i = 0; i < s.count && !t.code; i++)
+        memmove(c.values + (size_t)i * size, c.values + (size_t)(s.first + i * s.step) * size,
+                size);
+    if (!t.code && !c.differs && (s.count < l->len || c.converted)) { /* else it is copied */
         t.code = code_of(in->ctx, tally_file_coordinate(file, axis, l->axis, c.dtype, c.values));
         set(&t, "units", c.units);
         set(&t, "calendar", c.calendar);

@@ -132,9 +132,7 @@ static int make_view(tally *ctx, const options *o, input *in, const second *besi
         code = usage("--start %lld: the last element would be beyond 2^61", (long long)start);
     if (!code) {
         view = tally_flat(in->data, in->dtype, in->n);
-        if (rows)
-            layout_batch(&l, 0, in->data, in->dtype, tally_dtype_size(in->dtype), l.len, &view, &at,
-                         &step);
+        if (rows) layout_batch(&l, 0, layout_elements(&l, in), &view, &at, &step);
         second_view(beside, in->data, &view, &next);
         code = code_of(ctx, tally_fragment_of_view(ctx, o->args[1], &view, start, f));
     }

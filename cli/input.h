@@ -39,7 +39,7 @@ int input_open_beside(input *in, tally *ctx, const tally_file_options *f, const 
 int input_load(input *in, int any_order);
 /* Reads the next elements, in C order. */
 int input_read(input *in, void *buffer, int64_t max, int64_t *got);
-/* The same where *at may point to the elements in memory instead of the buffer. */
+/* input_read where *at may point to the elements in memory instead of the buffer. */
 int input_piece(input *in, char *buffer, int64_t max, const char **at, int64_t *got);
 /* Applies --shape; loads the input if its length is unknown. */
 int input_reshape(input *in, const char *shape);
@@ -90,11 +90,19 @@ int dimension_named(const input *in, const char *name); /* of a NetCDF file; -1:
 int several_axes(const options *o);
 int axis_named(const options *o); /* --axis names a dimension, so all files form one array */
 const char *layout_per(const layout *l, const input *in); /* the name of a sequence */
-/* Sets *view to batch number i of data, whose sequences have len elements (in: l->len; the output
- * of a window may be shorter). Returns 0 past the last batch. For reduced results: out_at is the
+/* The elements that are cut into batches, or their results: the sequences have `len` elements (in:
+ * l->len; the output of a window may be shorter) of `bytes` bytes. */
+typedef struct batched {
+    const void *data;
+    tally_dtype dtype;
+    size_t bytes;
+    int64_t len;
+} batched;
+batched layout_elements(const layout *l, const input *in); /* of the loaded input */
+/* Sets *view to batch number i. Returns 0 past the last batch. For reduced results: out_at is the
  * first result of the batch, out_step their distance. */
-int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes,
-                 int64_t len, tally_view *view, int64_t *out_at, int64_t *out_step);
+int layout_batch(const layout *l, int64_t i, batched of, tally_view *view, int64_t *out_at,
+                 int64_t *out_step);
 
 /* groups.h: the groups of lines or of steps that --by makes. */
 typedef struct groups {

@@ -279,23 +279,28 @@ const char *layout_per(const layout *l, const input *in)
                                                       : "column";
 }
 
-int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes,
-                 int64_t len, tally_view *view, int64_t *out_at, int64_t *out_step)
+batched layout_elements(const layout *l, const input *in)
+{
+    return (batched){in->data, in->dtype, tally_dtype_size(in->dtype), l->len};
+}
+
+int layout_batch(const layout *l, int64_t i, batched of, tally_view *view, int64_t *out_at,
+                 int64_t *out_step)
 {
     *out_at = 0;
     *out_step = 1;
     if (l->offsets) {
-        *view = tally_segments(data, dtype, l->offsets, l->segments);
+        *view = tally_segments(of.data, of.dtype, l->offsets, l->segments);
         return i == 0;
     }
-    const char *at = data;
+    const char *at = of.data;
     if (l->inner >= l->outer) { /* a batch is one outer */
-        *view = (tally_view){NULL, dtype, l->inner, len, 1, l->inner};
-        if (data) at += (size_t)(i * len * l->inner) * bytes;
+        *view = (tally_view){NULL, of.dtype, l->inner, of.len, 1, l->inner};
+        if (at) at += (size_t)(i * of.len * l->inner) * of.bytes;
         *out_at = i * l->inner;
     } else { /* a batch is one inner */
-        *view = (tally_view){NULL, dtype, l->outer, len, len * l->inner, l->inner};
-        if (data) at += (size_t)i * bytes;
+        *view = (tally_view){NULL, of.dtype, l->outer, of.len, of.len * l->inner, l->inner};
+        if (at) at += (size_t)i * of.bytes;
         *out_at = i;
         *out_step = l->inner;
     }

@@ -26,11 +26,12 @@ static void digest_of(const answer *a, result *r)
 }
 
 /* Prints one object, or a list of objects if several files were given, even if only one of them
- * could be read. */
+ * could be read. Standard output names the file that has the values. */
 static void print_documents(FILE *f, const tally *ctx, const answer *answers, int files,
-                            const options *o, int values, const char *path)
+                            const options *o, int values)
 {
     const int named = several(o);
+    const char *const path = f == stdout && output_filed(o) ? o->value[OPT_output] : NULL;
     if (named) fputs("[\n", f);
     for (int i = 0; i < files; i++) {
         if (i) fputs(",\n", f);
@@ -198,7 +199,7 @@ static int write_values(tally *ctx, const answer *answers, int files, const opti
         return write_typed(ctx, path ? path : "-", format, answers, files, o);
     int code = document_open(&d, ctx, path);
     if (!code && format == TO_JSON)
-        print_documents(d.f, ctx, answers, files, o, 1, NULL);
+        print_documents(d.f, ctx, answers, files, o, 1);
     else if (!code)
         code = print_table(d.f, answers, files, &values);
     return document_close(&d, code);
@@ -220,8 +221,7 @@ int print_answers(tally *ctx, const answer *answers, int files, const options *o
     for (int i = 0; i < files && digest; i++)
         for (int k = 0; k < answers[i].ops; k++) digest_of(&answers[i], &answers[i].results[k]);
     if (json && !(filed && format == TO_JSON))
-        print_documents(stdout, ctx, answers, files, o, !filed && !digest,
-                        filed ? o->value[OPT_output] : NULL);
+        print_documents(stdout, ctx, answers, files, o, !filed && !digest);
     else if (digest)
         return print_table(stdout, answers, files, &digests);
     return DONE;

@@ -87,19 +87,28 @@ int document_close(document *d, int code);
 
 /* ---- sheet.c: results as a table of text ---- */
 typedef struct sheet sheet;
-/* width: results of each operator per line. passed: lines of the input before the first line that
- * has results. head: NULL, or a line to write instead of the names of the columns; "": no line. */
-int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops,
-               const char *path, int64_t width, int64_t passed, const char *head);
+typedef struct sheet_form {
+    const char *path;
+    int64_t width;        /* results of each operator per line */
+    int64_t lines_before; /* lines of the input before the first line that has results */
+    const char
+        *head; /* NULL, or a line to write instead of the names of the columns; "": no line */
+} sheet_form;
+int sheet_open(sheet **sheet_, const options *o, input *in, const operators *ops,
+               const sheet_form *form);
 int sheet_write(sheet *r, const char *const *results, int64_t count);
 int sheet_close(sheet *r, int code); /* commits if code is DONE */
 
 /* ---- sink.c: where the results of scan and window go ---- */
 typedef struct sink sink;
-/* shape: of the results of one operator; if the input is a table, ndim 2 means its lines. passed:
- * lines of the input before the first line that has results. */
-int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
-              const int64_t *shape, int64_t passed);
+/* The results of one operator. If the input is a table, ndim 2 means its lines. */
+typedef struct series_shape {
+    int ndim;
+    const int64_t *sizes;
+    int64_t lines_before; /* lines of the input before the first line that has results */
+} series_shape;
+int sink_open(sink **sink_, const options *o, input *in, const operators *ops,
+              const series_shape *shape);
 /* netcdf: the coordinate of the axis where it is not copied (axis_write). */
 int sink_axis(sink *s, const options *o, const layout *l, int64_t first, int64_t step);
 /* Writes count results, with all lanes, of each operator. */
@@ -166,10 +175,13 @@ int netcdf_has(tally *ctx, const char *path, const char *variable); /* a file: i
 int times_open(times_of *t, const options *o, const input *in, const layout *l, const groups *g);
 int times_write(const times_of *t, tally_file *file, tally *ctx, const char *dimension);
 void times_close(times_of *t);
-/* Writes the coordinate of dimension l->axis, of the steps first, first + step, ..., where it is
- * not copied: there are fewer results than steps, or joined files count from different dates. */
-int axis_write(tally_file *file, const options *o, const input *in, const layout *l, int64_t first,
-               int64_t step, int64_t count);
+/* `count` steps of an axis: first, first + step, ... */
+typedef struct axis_steps {
+    int64_t first, step, count;
+} axis_steps;
+/* Writes the coordinate of dimension l->axis, of these steps, where it is not copied: there are
+ * fewer results than steps, or joined files count from different dates. */
+int axis_write(tally_file *file, const options *o, const input *in, const layout *l, axis_steps s);
 /* Describes result i, whose variable is `name`; and the file. */
 int attributes_result(tally_file *file, tally *ctx, const netcdf_of *of, int i, const char *name);
 int attributes_file(tally_file *file, tally *ctx, const options *o);

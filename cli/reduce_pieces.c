@@ -160,13 +160,12 @@ int reduce_batches(const reduction *r, const void *data, const layout *l, int64_
 {
     const job *const j = r->j;
     const groups *const g = r->banded ? &r->steps : NULL;
-    const tally_dtype dtype = r->in.dtype;
-    const size_t size = tally_dtype_size(dtype);
+    const size_t size = tally_dtype_size(r->in.dtype);
+    const batched all = {data, r->in.dtype, size, l->len};
     const int64_t parts = g ? g->count : 1;
     tally_view view, next;
     int64_t at, step;
-    for (int64_t b = 0;
-         parts && layout_batch(l, b / parts, data, dtype, size, l->len, &view, &at, &step); b++) {
+    for (int64_t b = 0; parts && layout_batch(l, b / parts, all, &view, &at, &step); b++) {
         if (g) bands_part(g, l, b % parts, size, &view);
         if (g) bands_destination(g, l, b % parts, &at, &step);
         for (int i = 0; i < j->ops.all; i++) {

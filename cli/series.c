@@ -163,9 +163,10 @@ int64_t series_lines_before(const run *r)
 int series_sink(const run *r, sink **to, input *in, int ndim, const int64_t *shape, const layout *l)
 {
     const tally_window_options *const w = r->call.window;
-    const int64_t passed = series_lines_before(r);
-    const int code = sink_open(to, r->ctx, r->o, in, &r->ops, ndim, shape, l->axis ? 0 : passed);
-    return code ? code : sink_axis(*to, r->o, l, passed, w && w->step > 1 ? w->step : 1);
+    const int64_t before = series_lines_before(r);
+    const series_shape results = {ndim, shape, l->axis ? 0 : before};
+    const int code = sink_open(to, r->o, in, &r->ops, &results);
+    return code ? code : sink_axis(*to, r->o, l, before, w && w->step > 1 ? w->step : 1);
 }
 
 void series_fit_window(tally_window_options *w, int64_t n)

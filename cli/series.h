@@ -39,6 +39,6 @@ void series_fit_window(tally_window_options *w, int64_t n);
 /* ---- series_whole.c ---- */
 /* Loads the array, and computes all results of it as one view, or as batches of sequences. */
 int series_whole(run *r, input *in);
-/* The same for --by: each group is a segment. */
+/* series_whole for --by: each group is a segment. */
 int series_groups(run *r, input *in);
 #endif

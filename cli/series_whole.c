@@ -78,25 +78,29 @@ static int batch_ranges(const run *r, int i, const tally_view *in, const tally_v
     return code;
 }
 
-/* Computes all results of operator i, `count` of them. */
-static int whole(const run *r, const input *in, const layout *l, int i, int64_t len, int64_t count,
-                 char **out)
+/* The number of results whose sequences have `len` of them. */
+static int64_t results_of(const input *in, const layout *l, int64_t len)
+{
+    return l->offsets ? in->n : l->outer * len * l->inner;
+}
+
+/* Computes all results of operator i. */
+static int whole(const run *r, const input *in, const layout *l, int i, int64_t len, char **out)
 {
     const tally_operator_info *const info = &r->ops.info[i];
-    const size_t size = tally_dtype_size(in->dtype), each = result_bytes(info);
+    const batched elements = layout_elements(l, in);
+    const size_t each = result_bytes(info);
     tally_view from, into, next;
     int64_t at, step;
     int code = DONE;
-    *out = memory_for(&code, "holding all the results (--reverse, --axis and --segments do)", count,
-                      each);
+    *out = memory_for(&code, "holding all the results (--reverse, --axis and --segments do)",
+                      results_of(in, l, len), each);
     const groups *const g = r->bands.order ? &r->bands : NULL;
     const int64_t parts = !g ? 1 : g->count ? g->count : 1;
-    for (int64_t b = 0;
-         !code && layout_batch(l, b / parts, in->data, in->dtype, size, l->len, &from, &at, &step);
-         b++) {
-        layout_batch(l, b / parts, *out, info->output, each, len, &into, &at, &step);
+    for (int64_t b = 0; !code && layout_batch(l, b / parts, elements, &from, &at, &step); b++) {
+        layout_batch(l, b / parts, (batched){*out, info->output, each, len}, &into, &at, &step);
         if (g && g->count) {
-            bands_part(g, l, b % parts, size, &from);
+            bands_part(g, l, b % parts, elements.bytes, &from);
             bands_part(g, l, b % parts, each, &into);
         }
         second_view(&r->beside, in->data, &from, &next);
@@ -126,7 +130,7 @@ int series_whole(run *r, input *in)
         code = coordinate_bounds(r->call.span, r->o, in, &l, &r->start, &r->end);
     const int64_t len =
         r->call.scan || r->call.span ? l.len : tally_window_length(l.len, r->call.window);
-    const int64_t count = l.offsets ? in->n : l.outer * len * l.inner;
+    const int64_t count = results_of(in, &l, len);
     int64_t shape[DIMS];
     memcpy(shape, in->shape, sizeof shape);
     if (array)
@@ -135,7 +139,7 @@ int series_whole(run *r, input *in)
         shape[0] = count;
     sink *to = NULL;
     char **const out = memory_for(&code, "the results", r->ops.all, sizeof *out);
-    for (int i = 0; i < r->ops.all && !code; i++) code = whole(r, in, &l, i, len, count, &out[i]);
+    for (int i = 0; i < r->ops.all && !code; i++) code = whole(r, in, &l, i, len, &out[i]);
     if (!code) code = input_sound(in);
     if (!code) code = second_sound(&r->beside);
     if (!code) code = series_sink(r, &to, in, array ? in->ndim : 1, shape, &l);
@@ -152,7 +156,8 @@ int series_whole(run *r, input *in)
 /* What --by needs besides the input. */
 typedef struct grouped {
     groups g;
-    int64_t *start, *end; /* --last, --next: the window of each line, in the order of the groups */
+    int64_t *start, *end;  /* --last, --next: the window of each line, in the order of the groups */
+    char *dense, *results; /* memory for one column, and for its results of one operator */
 } grouped;
 
 static tally_view one_sequence(const tally_view *segments, int64_t n)
@@ -164,12 +169,11 @@ static tally_view one_sequence(const tally_view *segments, int64_t n)
     return v;
 }
 
-static int group_windows(const run *r, const grouped *b, int i, const tally_view *groups_in,
-                         void *results)
+static int group_windows(const run *r, const grouped *b, int i, const tally_view *groups_in)
 {
     const int64_t n = b->g.lines;
     tally_view in = one_sequence(groups_in, n), next;
-    const tally_view out = tally_flat(results, r->ops.info[i].output, n);
+    const tally_view out = tally_flat(b->results, r->ops.info[i].output, n);
     if (in.next) {
         next = one_sequence(in.next, n);
         in.next = &next;
@@ -178,21 +182,20 @@ static int group_windows(const run *r, const grouped *b, int i, const tally_view
 }
 
 /* Computes the results of every operator for one column, and copies them to their lines. */
-static int group_column(const run *r, const grouped *b, const input *in, int64_t column,
-                        char *dense, char *results, char **out)
+static int group_column(const run *r, const grouped *b, const input *in, int64_t column, char **out)
 {
     const groups *const g = &b->g;
     tally_view from, next;
     second part = {.on = 0};
-    int code = groups_take(g, in, column, dense, &from);
+    int code = groups_take(g, in, column, b->dense, &from);
     if (!code && r->beside.on) code = second_group(&r->beside, g, column, &part);
-    second_view(&part, dense, &from, &next);
+    second_view(&part, b->dense, &from, &next);
     for (int i = 0; i < r->ops.all && !code; i++) {
         const tally_view into =
-            tally_segments(results, r->ops.info[i].output, g->offsets, g->count);
+            tally_segments(b->results, r->ops.info[i].output, g->offsets, g->count);
         const tally_view own = second_for(&part, &r->ops, i, &from);
-        code = b->start ? group_windows(r, b, i, &own, results) : batch(r, i, &own, &into);
-        if (!code) groups_back(g, results, result_bytes(&r->ops.info[i]), column, out[i]);
+        code = b->start ? group_windows(r, b, i, &own) : batch(r, i, &own, &into);
+        if (!code) groups_back(g, b->results, result_bytes(&r->ops.info[i]), column, out[i]);
     }
     second_close(&part);
     return code;
@@ -213,19 +216,19 @@ int series_groups(run *r, input *in)
         if (each > most) most = each;
         out[i] = memory_for(&code, "holding all the results, as --by does,", in->n, each);
     }
-    char *const dense = memory_for(&code, what, g->lines, tally_dtype_size(in->dtype)),
-                *const results = memory_for(&code, what, g->lines, most);
-    for (int64_t c = 0; c < g->width && !code; c++)
-        code = group_column(r, &b, in, c, dense, results, out);
+    b.dense = memory_for(&code, what, g->lines, tally_dtype_size(in->dtype));
+    b.results = memory_for(&code, what, g->lines, most);
+    for (int64_t c = 0; c < g->width && !code; c++) code = group_column(r, &b, in, c, out);
     const int64_t shape[2] = {g->lines, in->columns};
     if (!code) code = second_sound(&r->beside);
-    if (!code) code = sink_open(&to, r->ctx, r->o, in, &r->ops, in->columns ? 2 : 1, shape, 0);
+    const series_shape results = {in->columns ? 2 : 1, shape, 0};
+    if (!code) code = sink_open(&to, r->o, in, &r->ops, &results);
     if (!code) code = sink_write(to, (const char *const *)out, in->n);
     code = sink_close(to, code);
     for (int i = 0; out && i < r->ops.all; i++) free(out[i]);
     free(out);
-    free(dense);
-    free(results);
+    free(b.dense);
+    free(b.results);
     free(b.start);
     free(b.end);
     groups_close(g);

@@ -113,7 +113,7 @@ int fail_memory(const char *what, int64_t bytes);
 /* Memory of zeros for `count` elements of `size` bytes, also if count is 0. If there is none, prints
  * the sentence that `what` needs it and sets *code. NULL: *code is, or was, not DONE. */
 void *memory_for(int *code, const char *what, int64_t count, size_t size);
-/* The same for a copy of text, which may be NULL. */
+/* memory_for for a copy of text, which may be NULL. */
 char *text_for(int *code, const char *what, const char *text);
 /* realloc of the memory at *(void **)pointer. */
 int grow_memory(void *pointer, const char *what, size_t bytes);

@@ -58,8 +58,8 @@ struct sheet {
     tally_file *file;
     const operators *ops;
     input *in;
-    lines *kept;           /* NULL: no --keep */
-    int64_t width, passed; /* results per line; lines of the input before the first result */
+    lines *kept;                 /* NULL: no --keep */
+    int64_t width, lines_before; /* as in sheet_form; lines_before: those still to be left out */
     int hex, to_stdout;
     const char *empty; /* NULL, or the word for results without a value */
     enum format format;
@@ -148,9 +148,11 @@ static char kept_separator(const input *in, const char *line, size_t length)
     return line && memchr(line, '\t', length) ? '\t' : ' ';
 }
 
-int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops,
-               const char *path, int64_t width, int64_t passed, const char *head)
+int sheet_open(sheet **sheet_, const options *o, input *in, const operators *ops,
+               const sheet_form *form)
 {
+    const char *const path = form->path, *const head = form->head;
+    tally *const ctx = in->ctx;
     int code = DONE;
     sheet *const r = *sheet_ = memory_for(&code, "the output", 1, sizeof *r);
     if (code) return code;
@@ -158,8 +160,8 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
                  .in = in,
                  .ops = ops,
                  .kept = in->keep ? &in->kept : NULL,
-                 .width = width,
-                 .passed = passed,
+                 .width = form->width,
+                 .lines_before = form->lines_before,
                  .hex = has(o, OPT_hex),
                  .empty = o->value[OPT_empty],
                  .to_stdout = !strcmp(path, "-")};
@@ -182,7 +184,7 @@ static int put_line(sheet *r)
 {
     size_t length;
     const char *line = lines_take(r->kept, &length);
-    for (; line && r->passed; r->passed--) line = lines_take(r->kept, &length);
+    for (; line && r->lines_before; r->lines_before--) line = lines_take(r->kept, &length);
     if (!line) return bad_data("--keep: there are more results than lines");
     if (!r->separator) r->separator = kept_separator(r->in, line, length);
     if (r->empty && r->separator == ' ' && (!*r->empty || strchr(r->empty, ' ')))

@@ -79,7 +79,8 @@ static int open_text(sink *s, const options *o, enum format format, const char *
     const int64_t width = ndim > 1 && info->lanes == 1 ? dims[ndim - 1] : 1;
     int code = DONE;
     if (has(o, OPT_empty)) {
-        code = sheet_open(&s->table, s->ctx, o, s->in, s->ops, path, width, 0, line);
+        const sheet_form form = {path, width, 0, line};
+        code = sheet_open(&s->table, o, s->in, s->ops, &form);
     } else {
         tally_status status = tally_file_create(s->ctx, path, format_name(format), info->output,
                                                 ndim, dims, has(o, OPT_hex), &s->file);
@@ -90,24 +91,25 @@ static int open_text(sink *s, const options *o, enum format format, const char *
     return code;
 }
 
-static int open_file(sink *s, const options *o, enum format format, int ndim, const int64_t *shape,
-                     int64_t passed)
+static int open_file(sink *s, const options *o, enum format format, const series_shape *shape)
 {
+    int ndim = shape->ndim;
     const tally_operator_info *const info = s->ops->info;
     const char *const path = s->to_stdout ? "-" : s->path;
     const int several = s->ops->count > 1, keep = has(o, OPT_keep),
               named = s->in->columns > 1 && s->in->info.columns;
     if (several || keep || named) {
+        const sheet_form form = {path, ndim > 1 ? shape->sizes[ndim - 1] : 1, shape->lines_before,
+                                 NULL};
         if (format == TO_TEXT || is_csv(format))
-            return sheet_open(&s->table, s->ctx, o, s->in, s->ops, path,
-                              ndim > 1 ? shape[ndim - 1] : 1, passed, NULL);
+            return sheet_open(&s->table, o, s->in, s->ops, &form);
         if ((several || keep) && (!is_netcdf(format) || keep))
             return usage("--output %s: a file of this format holds one type and no lines of text, "
                          "so %s, or write .csv or .txt",
                          path, several ? "give one operator" : "leave out --keep");
     }
     int64_t dims[DIMS + 1];
-    memcpy(dims, shape, (size_t)ndim * sizeof *dims);
+    memcpy(dims, shape->sizes, (size_t)ndim * sizeof *dims);
     if (info->lanes > 1 && ndim == DIMS)
         return usage(
             "%s has %d dimensions, and several values per result need one more: at most %d",
@@ -139,14 +141,14 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
     return bitmap_open(&s->valid, s->ctx, o);
 }
 
-int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
-              const int64_t *shape, int64_t passed)
+int sink_open(sink **sink_, const options *o, input *in, const operators *ops,
+              const series_shape *shape)
 {
     int code = DONE;
     sink *const s = *sink_ = memory_for(&code, "the output", 1, sizeof *s);
     if (code) return code;
     const enum format format = output_format(o);
-    s->ctx = ctx;
+    s->ctx = in->ctx;
     s->in = in;
     s->ops = ops;
     s->path = o->value[OPT_output];
@@ -166,16 +168,16 @@ int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const opera
         s->results[i].info = ops->info[i];
     }
     const int filed = format != TO_JSON && (!s->to_stdout || (!s->json && !s->hashed));
-    if (filed) code = open_file(s, o, format, ndim, shape, passed);
-    return code || !s->json
-               ? code
-               : document_open(&s->doc, ctx, format == TO_JSON && !s->to_stdout ? s->path : NULL);
+    if (filed) code = open_file(s, o, format, shape);
+    return code || !s->json ? code
+                            : document_open(&s->doc, s->ctx,
+                                            format == TO_JSON && !s->to_stdout ? s->path : NULL);
 }
 
 int sink_axis(sink *s, const options *o, const layout *l, int64_t first, int64_t step)
 {
     if (!s->netcdf || s->ndim - (s->ops->info->lanes > 1) != s->in->ndim) return DONE;
-    return axis_write(s->file, o, s->in, l, first, step, s->shape[l->axis]);
+    return axis_write(s->file, o, s->in, l, (axis_steps){first, step, s->shape[l->axis]});
 }
 
 static int keep_results(memory *m, const void *results, size_t bytes)

@@ -584,7 +584,7 @@ TALLY_API tally_status tally_operator(tally *ctx, const char *op, tally_dtype dt
  * copied. where: the file name for error sentences; NULL: name. */
 TALLY_API tally_status tally_define(tally *ctx, const char *name, const char *text,
                                     const char *where);
-/* The same, with the text from a file. name NULL: the file's name without its folder and ending. */
+/* tally_define with the text from a file. name NULL: the file's name without folder and ending. */
 TALLY_API tally_status tally_define_file(tally *ctx, const char *name, const char *path);
 
 /* ---- 10 devices, conformance --------------------------------------------------------------------

@@ -154,7 +154,7 @@ TALLY_API tally_status tally_stream_push_groups(tally_stream *stream, const void
 TALLY_API tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype,
                                            const void *x, int64_t start, int64_t n,
                                            tally_fragment **fragment);
-/* The same for many sequences at once: elements start .. start + x->n - 1 of each sequence of a
+/* tally_fragment_make for many sequences: elements start .. start + x->n - 1 of each sequence of a
  * view without offsets, which may have validity and a second input. For two inputs the dtype of
  * the fragment is their common type (doc/inputs.md). All sequences have the same ranges, so the
  * fragment has one list of ranges, and a result for each of x->rows sequences. Fragments merge if

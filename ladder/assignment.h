@@ -7,7 +7,7 @@
 
 enum { CHECKS_MOST = 32, LIST_MOST = TOML_ITEMS, SMALL_N = 1 << 16 };
 
-/* What can be limited: from the counts of one run of n elements, or (of_rate) from the clock. */
+/* What can be limited: from the counts of one run of n elements, or (M_rate) from the clock. */
 typedef struct metric {
     const char *name, *unit;
     enum {

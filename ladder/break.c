@@ -108,19 +108,22 @@ static void print_line(FILE *out, const char *mark, const char *text, size_t fro
     fprintf(out, "%s %.*s\n", mark, (int)strcspn(text, "\n"), text);
 }
 
-static int try_one(const alone *a, const rung *g, const damage *d, const char *at, FILE *out,
-                   ladder_error *error, int *seen)
+/* Damages the text at one place. *seen: whether a check noticed it. */
+static int try_one(const alone *a, const damage *d, const char *at, int *seen, FILE *out,
+                   ladder_error *error)
 {
     char *broken = apply(a->text, d, at);
-    row x;
+    rung plain = *a->rung;
+    plain.note = PLAIN;
+    row x = {.rung = &plain, .text = broken};
     if (!broken) return fail_with(error, 1, "out of memory");
     ladder_error own = {0};
     const int groups = place_groups(a->place);
-    int code = run_rung(&a->report, a->shape, g, broken, a->place, 0, &x, &own);
+    int code = run_rung(&a->report, a->shape, a->place, 0, &x, &own);
     if (!code && a->shape->n == BROKEN_N && noticed_by(&x)[0] == 'n') {
         a->shape->n = OTHER_N;
         place_set_groups(a->place, 1);
-        code = run_rung(&a->report, a->shape, g, broken, a->place, 0, &x, &own);
+        code = run_rung(&a->report, a->shape, a->place, 0, &x, &own);
         a->shape->n = BROKEN_N;
         place_set_groups(a->place, groups);
     }
@@ -134,7 +137,7 @@ static int try_one(const alone *a, const rung *g, const damage *d, const char *a
         fputs("      ", out);
         wrapped(out, x.reason, 6, 80);
     }
-    *seen += code || noticed_by(&x)[0] != 'n';
+    *seen = code || noticed_by(&x)[0] != 'n';
     return 0;
 }
 
@@ -142,7 +145,7 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
 {
     alone a = {0};
     student s = {0};
-    int total = 0, seen = 0;
+    int total = 0, noticed = 0;
     FILE *const file = find_rung(NULL, name) ? NULL : fopen(name, "r");
     if (file) fclose(file);
     int code = file ? start_file(&a, o, name, BROKEN_N, &s, error)
@@ -150,25 +153,26 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
     if (!code && is_host(a.rung))
         code = fail_with(error, 2, "the rung '%s' has no kernel to break", name);
     if (!code) {
-        rung plain = *a.rung;
-        plain.note = PLAIN;
         fprintf(out, "%s%s, damaged in one place at a time, n = %lld%s\n\nline  %-22s %s\n",
                 file ? "" : "ladder/", a.path, (long long)a.shape->n,
                 a.shape->n == BROKEN_N ? ",\nand 3700 in few groups where nothing is noticed" : "",
                 "damage", "noticed by");
         for (size_t k = 0; k < sizeof damages / sizeof *damages && !code; k++)
             for (const char *at = a.text; (at = strstr(at, damages[k].find)) && !code; at++) {
+                int seen = 0;
                 if (!fits(a.text, &damages[k], at)) continue;
+                code = try_one(&a, &damages[k], at, &seen, out, error);
+                noticed += seen;
                 total++;
-                code = try_one(&a, &plain, &damages[k], at, out, error, &seen);
             }
     }
     if (!code)
         fprintf(out,
-                seen == total ? "\n%d of %d noticed.\n"
-                              : "\n%d of %d noticed. A damage that is not noticed is harmless, or\n"
-                                "a check is missing.\n",
-                seen, total);
+                noticed == total
+                    ? "\n%d of %d noticed.\n"
+                    : "\n%d of %d noticed. A damage that is not noticed is harmless, or\n"
+                      "a check is missing.\n",
+                noticed, total);
     end_alone(&a);
     student_close(&s);
     return code;

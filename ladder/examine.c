@@ -46,7 +46,7 @@ void complain_about(examination *e, const trial *t, const char *text)
     complain(e, t, DEFECT_NONE, 0, text, strlen(text));
 }
 
-/* Why a launch ended is told once: by the model's finding, where it was looking. */
+/* Reports wrong values; and why a launch ended, unless a finding of the model says it. */
 static void complain_of_values(examination *e, const trial *t, const row *x)
 {
     const char *text = x->reason;
@@ -78,7 +78,8 @@ int examine_one(const student *s, const trial *t, examination *e, ladder_error *
         r.threads = tally_threads(place_context(p));
         /* with few groups, a group that strides goes round several times */
         place_set_groups(p, t->n % 2 ? 64 : 3);
-        code = run_rung(&r, &at, &s->rung, s->text, p, 0, x, error);
+        *x = (row){.rung = &s->rung, .text = s->text};
+        code = run_rung(&r, &at, p, 0, x, error);
     }
     place_close(p);
     const int launched =
@@ -125,9 +126,9 @@ static int sizes_of(const student *s, int64_t *sizes)
     return count;
 }
 
-/* One more; done: no further ones (an error, a loop without end, no time). */
-static int add(const student *s, const trial *t, examination *e, double start, int *done,
-               ladder_error *error)
+/* Runs one trial more. *done: an error or a loop without end: no trial follows. */
+static int try_next(const student *s, const trial *t, examination *e, double start, int *done,
+                    ladder_error *error)
 {
     if (*done) return 0;
     if (seconds() - start > SECONDS_MOST) {
@@ -177,7 +178,7 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
     for (int i = 0; i < count && !code; i++) {
         const int before = e->trials;
         t.n = sizes[i];
-        code = add(s, &t, e, start, &done, error);
+        code = try_next(s, &t, e, start, &done, error);
         if (e->trials > before && used < (int)sizeof e->sizes)
             used += snprintf(e->sizes + used, sizeof e->sizes - (size_t)used, "%s%lld",
                              used ? ", " : "", (long long)t.n);
@@ -192,13 +193,13 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
             for (size_t i = 0; i < sizeof few / sizeof *few && !code; i++) {
                 t.n = few[i], t.kind = (kind)k, t.operation = op;
                 ladder_error refused = {0}; /* a type that the kernel is not written for */
-                if (add(s, &t, e, start, &done, &refused)) e->left_out++, done = 0;
+                if (try_next(s, &t, e, start, &done, &refused)) e->left_out++, done = 0;
             }
         }
     /* other windows: the smallest, larger than a group */
     t = (trial){4999, first, operation, o->warp, o->banks, 1};
     for (int i = 0; i < 3 && is_window && !code; i++, t.width = i == 1 ? s->rung.threads + 3 : 2)
-        code = add(s, &t, e, start, &done, error);
+        code = try_next(s, &t, e, start, &done, error);
     used = 0;
     for (int k = 0; k < KINDS; k++)
         if (s->fixed || o->dtype ? (kind)k == first : takes_kind(s->rung.shape, (kind)k))

@@ -99,8 +99,10 @@ static const char *const includes[APIS] = {
     "#include <cuda_runtime.h>\n", "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n",
     "#include <omp.h>\n"};
 
-static void put_settings(FILE *f, const rung *g, api a, kind k, int operation)
+static void put_settings(FILE *f, const rung *g, api a, const model_setting *s)
 {
+    const kind k = s->elem;
+    const int operation = s->operation;
     fprintf(f,
             "%s#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n#include "
             "<stdlib.h>\n#include <string.h>\n#include <time.h>\n%s\n",
@@ -170,7 +172,7 @@ static int put_kernels(FILE *f, const rung *g, api a, const model_setting *s, co
     return 0;
 }
 
-static void put_head(FILE *f, const rung *g, api a, kind k, int operation, const char *text)
+static void put_head(FILE *f, const rung *g, api a, const model_setting *s, const char *text)
 {
     char line[300];
     static const char *const endings[APIS] = {"cu", "c", "c"}, *const names[APIS] = {"CUDA",
@@ -181,16 +183,15 @@ static void put_head(FILE *f, const rung *g, api a, kind k, int operation, const
          "pocl-opencl-icd for the processors"),
         "gcc with its libgomp"};
     const int bulk = a == API_CUDA && strstr(text, "bulk_copy(") != NULL;
-    const long long n = a == API_C && !is_host(g)          ? 100000
-                        : most_of(k, operation) < 10000000 ? 100000
-                                                           : 10000000;
+    const int few = (a == API_C && !is_host(g)) || most_of(s->elem, s->operation) < 10000000;
+    const int n = few ? 100000 : 10000000;
     static const char *const builds[APIS] = {"nvcc -O3", "gcc -O2 -ffp-contract=off",
                                              "gcc -O2 -ffp-contract=off -fopenmp"},
                              *const links[APIS] = {"", " -lOpenCL -lm", " -lm"};
     head_line(text, "teaches", line, sizeof line);
     fprintf(f,
             "/* %s/%s of the teaching ladder of tally, as a program in %s.\n * It teaches: %s\n "
-            "*\n *   %s%s %s.%s -o %s%s%s && ./%s %lld\n *\n * It needs %s.\n",
+            "*\n *   %s%s %s.%s -o %s%s%s && ./%s %d\n *\n * It needs %s.\n",
             shape_name(g->shape), g->name, names[a], line, builds[a], bulk ? " -arch=sm_90" : "",
             g->name, endings[a], g->name, g->schedule == LIBRARY ? " -ltally" : "", links[a],
             g->name, n, g->schedule == LIBRARY ? "libtally (cmake --install of tally)" : needs[a]);
@@ -202,12 +203,11 @@ static void put_head(FILE *f, const rung *g, api a, kind k, int operation, const
     fprintf(f, " */\n");
 }
 
-int export_program(FILE *f, const rung *g, api a, kind k, int operation, int host_only,
+int export_program(FILE *f, const rung *g, api a, const model_setting *s, int host_only,
                    ladder_error *error)
 {
     char path[80], name[40];
     const char *const text = rung_text(g, path, sizeof path);
-    const model_setting s = {k, operation, g->threads, 32, 32};
     int code = 0;
     if (is_host(g) && a != API_C)
         return fail_with(
@@ -219,16 +219,16 @@ int export_program(FILE *f, const rung *g, api a, kind k, int operation, int hos
             "'%s/%s' has no program in OpenCL: its groups wait for each other, and OpenCL does not "
             "promise that all of them run at the same time. --to cuda has one",
             shape_name(g->shape), g->name);
-    if (!takes_kind(g->shape, k)) return refused_kind(g->shape, kind_name(k), error);
+    if (!takes_kind(g->shape, s->elem)) return refused_kind(g->shape, kind_name(s->elem), error);
     if (!host_only) {
-        put_head(f, g, a, k, operation, text);
-        put_settings(f, g, a, k, operation);
-        if (a == API_OPENCL) code = put_kernels(f, g, a, &s, text, error);
+        put_head(f, g, a, s, text);
+        put_settings(f, g, a, s);
+        if (a == API_OPENCL) code = put_kernels(f, g, a, s, text, error);
     }
     fprintf(f, "%s\n%s\n", host_part("clock"), host_part(api_name(a)));
     if (!host_only && a != API_OPENCL && !is_host(g)) {
         fprintf(f, "/* ---- the kernel ---- */\n\n");
-        code = put_kernels(f, g, a, &s, text, error);
+        code = put_kernels(f, g, a, s, text, error);
     }
     fprintf(f, "\n/* ---- how the host runs it ---- */\n\n");
     export_schedule(f, g, a);
@@ -257,8 +257,9 @@ int ladder_export(const ladder_options *o, const char *name, FILE *out, ladder_e
                          o->dtype);
     for (int i = 0; i < 3; i++)
         if (o->operation && !strcmp(o->operation, operations[i])) operation = i;
-    saving s;
-    int code = save_begin(&s, o->output, out, error);
-    if (!code) code = export_program(s.f, g, a, k, operation, o->host, error);
-    return save_end(&s, code, out, error);
+    const model_setting s = {k, operation, g->threads, 32, 32};
+    saving to;
+    int code = save_begin(&to, o->output, out, error);
+    if (!code) code = export_program(to.f, g, a, &s, o->host, error);
+    return save_end(&to, code, out, error);
 }

@@ -21,7 +21,7 @@ void words_host(FILE *f, api a, const char *text);
 
 /* The whole program, or its host part alone. Fails (2) where there is none: a rung of the
    processors in CUDA. */
-int export_program(FILE *f, const rung *g, api a, kind k, int operation, int host_only,
+int export_program(FILE *f, const rung *g, api a, const model_setting *s, int host_only,
                    ladder_error *error);
 void export_schedule(FILE *f, const rung *g, api a); /* the host's launches alone */
 #endif

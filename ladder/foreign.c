@@ -37,7 +37,10 @@ int operands(const work *w, int open, int *first, int most)
     return n;
 }
 
-static void operand(work *w, const int *first, int i) { walk(w, first[i], first[i + 1] - 1); }
+static void operand(work *w, const int *first, int i)
+{
+    write_pieces(w, first[i], first[i + 1] - 1);
+}
 
 /* name, &name[i], name + i: "name, i" */
 static void address(work *w, int from, int to)
@@ -57,12 +60,12 @@ static void address(work *w, int from, int to)
     while (referred && is(w, open, "[") && is(w, after(w, closing(w, open)), "[")) /* &a[i][j] */
         open = after(w, closing(w, open));
     copy(w, array);
-    if (open != next) walk(w, next, open);
+    if (open != next) write_pieces(w, next, open);
     say(w, ", ");
     if (referred && is(w, open, "["))
-        walk(w, open + 1, closing(w, open));
+        write_pieces(w, open + 1, closing(w, open));
     else if (!referred && is(w, next, "+"))
-        walk(w, next + 1, to);
+        write_pieces(w, next + 1, to);
     else
         say(w, "0");
 }
@@ -78,12 +81,12 @@ static int in_shared(const work *w, int from)
     return 0;
 }
 
-int walked(work *w, int from, int to, char *text, size_t capacity)
+int pieces_text(work *w, int from, int to, char *text, size_t capacity)
 {
     const output kept = w->out;
     w->out = (output){0};
     say(w, "");
-    walk(w, from, to);
+    write_pieces(w, from, to);
     const int fits = w->out.text && w->out.used < capacity && !w->failed;
     if (fits) memcpy(text, w->out.text, w->out.used + 1);
     for (char *at = text; fits && *at; at++)
@@ -233,7 +236,7 @@ static int form_at(work *w, int i)
         int end = open;
         while (end < w->count && !is(w, end, ">")) end++;
         say(w, "(");
-        walk(w, open + 1, end);
+        write_pieces(w, open + 1, end);
         say(w, ")");
         return end + 1;
     }
@@ -248,7 +251,7 @@ static int form_at(work *w, int i)
     return 0;
 }
 
-static int word_of_walk(work *w, int i)
+static int write_word(work *w, int i)
 {
     int next = 0;
     for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
@@ -287,7 +290,7 @@ static int word_of_walk(work *w, int i)
     return next;
 }
 
-void walk(work *w, int from, int to)
+void write_pieces(work *w, int from, int to)
 {
     enum { DEPTH_MOST = 100 };
     if (to > w->count) to = w->count; /* a bracket without its other half */
@@ -304,7 +307,7 @@ void walk(work *w, int from, int to)
             copy(w, &w->pieces[i]);
             i++;
         } else {
-            i = word_of_walk(w, i);
+            i = write_word(w, i);
         }
     }
     w->depth--;

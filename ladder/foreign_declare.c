@@ -6,7 +6,7 @@
 
 /* ---- names and types ---- */
 
-void stand_for(work *w, const char *name, const char *what)
+void replace_name(work *w, const char *name, const char *what)
 {
     if (w->name_count == KEPT_MOST) return;
     snprintf(w->names[w->name_count].name, WORD_MOST, "%s", name);
@@ -20,8 +20,6 @@ int is_dropped(const work *w, int i)
     return 0;
 }
 
-/* A type of several words at piece i, with const and volatile around it: past it, or i. *type:
-   ours. */
 int type_at(const work *w, int i, const char **type, int *constant, int *by_hand)
 {
     enum { WORDS = 12 };
@@ -77,7 +75,7 @@ int is_own(const work *w, int i)
         if (is(w, i, w->own[s])) return 1;
     return 0;
 }
-void keep(char list[KEPT_MOST][WORD_MOST], int *count, const work *w, int i)
+void add_word(char list[KEPT_MOST][WORD_MOST], int *count, const work *w, int i)
 {
     if (*count < KEPT_MOST) spell(w, i, list[(*count)++]);
 }
@@ -112,11 +110,14 @@ int pointer_cast_at(const work *w, int i)
     return after(w, end);
 }
 
-static void append(work *w, int at, char *to, size_t capacity, const char *format, const char *a,
-                   const char *b)
+static __attribute__((format(printf, 5, 6))) void append(work *w, int at, char *to, size_t capacity,
+                                                         const char *format, ...)
 {
     const size_t used = strlen(to);
-    const int n = snprintf(to + used, capacity - used, format, a, b);
+    va_list list;
+    va_start(list, format);
+    const int n = vsnprintf(to + used, capacity - used, format, list);
+    va_end(list);
     if (n < 0 || (size_t)n >= capacity - used) refuse(w, at, "too many shared arrays in functions");
 }
 
@@ -128,7 +129,7 @@ static int hoisted_at(work *w, int name, const char *type)
     char array[WORD_MOST], length[TEXT_MOST] = "1", whole[2 * TEXT_MOST];
     spell(w, name, array);
     if (!is(w, after(w, end), ";") || !is(w, open, "[") ||
-        !walked(w, open + 1, end, length, sizeof length)) {
+        !pieces_text(w, open + 1, end, length, sizeof length)) {
         refuse(
             w, name,
             "a function's shared memory is one array of one dimension; declare '%s' in the kernel",
@@ -137,15 +138,14 @@ static int hoisted_at(work *w, int name, const char *type)
     }
     snprintf(whole, sizeof whole, " SHARED %s %.60s[%.150s];", type, array, length);
     if (!strstr(w->hoisted, whole)) {
-        append(w, name, w->hoisted, sizeof w->hoisted, "%s%s", whole, "");
+        append(w, name, w->hoisted, sizeof w->hoisted, "%s", whole);
         append(w, name, w->hoisted_types, sizeof w->hoisted_types, ", LOCAL %s *%s", type, array);
-        append(w, name, w->hoisted_names, sizeof w->hoisted_names, ", %s%s", array, "");
+        append(w, name, w->hoisted_names, sizeof w->hoisted_names, ", %s", array);
     }
-    keep(w->shared, &w->shared_count, w, name);
+    add_word(w->shared, &w->shared_count, w, name);
     return end + 1;
 }
 
-/* A declaration in shared memory, its word at i: up to the ';' */
 int shared_at(work *w, int i, int dynamic)
 {
     const char *type;
@@ -165,7 +165,7 @@ int shared_at(work *w, int i, int dynamic)
     if (is(w, name, "*")) { /* OpenCL: a pointer to it */
         int own = after(w, name);
         while (is(w, own, "const") || is_dropped(w, own)) own = after(w, own);
-        keep(w->shared, &w->shared_count, w, own);
+        add_word(w->shared, &w->shared_count, w, own);
         say(w, by_hand ? "volatile LOCAL " : "LOCAL ");
         say(w, type);
         say(w, " ");
@@ -177,13 +177,13 @@ int shared_at(work *w, int i, int dynamic)
     int at = name;
     for (; at < w->count && !is(w, at, ";"); at++) {
         const int next = after(w, at);
-        if (word_at(w, at) && is(w, next, "[")) keep(w->shared, &w->shared_count, w, at);
+        if (word_at(w, at) && is(w, next, "[")) add_word(w->shared, &w->shared_count, w, at);
         /* one element: an array of one */
         if (word_at(w, at) && (is(w, next, ";") || is(w, next, ","))) {
             char one[WORD_MOST], is_one[WORD_MOST];
             spell(w, at, one);
             snprintf(is_one, sizeof is_one, "%.60s[0]", one);
-            stand_for(w, one, is_one);
+            replace_name(w, one, is_one);
             say(w, one);
             say(w, "[1]");
         } else if (is(w, at, "[") && is(w, next, "]") && dynamic) {
@@ -193,7 +193,7 @@ int shared_at(work *w, int i, int dynamic)
             if (closing(w, at) == w->count) refuse(w, at, "']' is missing");
             if (w->failed) return at;
             say(w, "[");
-            walk(w, at + 1, closing(w, at));
+            write_pieces(w, at + 1, closing(w, at));
             at = closing(w, at) - 1;
         } else {
             copy(w, &w->pieces[at]);
@@ -232,10 +232,10 @@ int constant_at(work *w, int i)
     if (!is_constant(w, value, end)) return 0;
     char name[WORD_MOST], text[TEXT_MOST - 2], whole[TEXT_MOST];
     spell(w, at, name);
-    if (!walked(w, value, end, text, sizeof text)) return 0;
+    if (!pieces_text(w, value, end, text, sizeof text)) return 0;
     snprintf(whole, sizeof whole, "(%s)", text);
-    stand_for(w, name, after(w, value) == end ? text : whole);
-    hush(w, i, end + 1);
+    replace_name(w, name, after(w, value) == end ? text : whole);
+    say_line_ends(w, i, end + 1);
     return end + 1;
 }
 
@@ -257,7 +257,7 @@ int declaration_at(work *w, int i)
         if (by_hand) say(w, "volatile ");
         if (declares) say(w, is_shared(w, array) ? "LOCAL " : "GLOBAL ");
         if (declares && constant && !is_shared(w, array)) say(w, "const ");
-        if (declares && is_shared(w, array)) keep(w->shared, &w->shared_count, w, own);
+        if (declares && is_shared(w, array)) add_word(w->shared, &w->shared_count, w, own);
     } else {
         for (int at = name, depth = 0; at < w->count && !is(w, at, ";"); at++) { /* int a[4], b; */
             if (w->pieces[at].class == PIECE_SIGN) {
@@ -267,11 +267,11 @@ int declaration_at(work *w, int i)
             if (depth < 0) break;
             if (!depth && word_at(w, at) && is(w, after(w, at), "[") &&
                 (at == name || is(w, at - 1, ",") || is(w, at - 2, ",")))
-                keep(w->own, &w->own_count, w, at);
+                add_word(w->own, &w->own_count, w, at);
         }
     }
     say(w, type);
-    hush(w, i, name);
+    say_line_ends(w, i, name);
     say(w, " ");
     return name;
 }

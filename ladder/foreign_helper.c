@@ -100,10 +100,10 @@ int template_names(work *w, int at, int given)
         char word[WORD_MOST], value[TEXT_MOST] = "THREADS";
         spell(w, name, word);
         if (k < arguments_given)
-            walked(w, arguments[k], arguments[k + 1] - 1, value, sizeof value);
+            pieces_text(w, arguments[k], arguments[k + 1] - 1, value, sizeof value);
         else if (equal >= 0)
-            walked(w, equal + 1, end, value, sizeof value);
-        stand_for(w, word, type ? "elem" : value + strspn(value, " "));
+            pieces_text(w, equal + 1, end, value, sizeof value);
+        replace_name(w, word, type ? "elem" : value + strspn(value, " "));
     }
     return first[n];
 }
@@ -147,8 +147,8 @@ static void parameter(work *w, int from, int to, char where)
     while (is_dropped(w, at) || is(w, at, "const")) at = after(w, at);
     if (word_at(w, at) && is(w, after(w, at), "[")) array = 1;
     if (pointer || array) {
-        if (where == MEMORY_SHARED) keep(w->shared, &w->shared_count, w, at);
-        if (where == MEMORY_OWN) keep(w->own, &w->own_count, w, at);
+        if (where == MEMORY_SHARED) add_word(w->shared, &w->shared_count, w, at);
+        if (where == MEMORY_OWN) add_word(w->own, &w->own_count, w, at);
         if (by_hand) say(w, "volatile ");
         if (where != MEMORY_OWN) say(w, where == MEMORY_SHARED ? "LOCAL " : "GLOBAL ");
         if (constant && where != MEMORY_SHARED) say(w, "const ");
@@ -156,7 +156,7 @@ static void parameter(work *w, int from, int to, char where)
     say(w, type);
     say(w, pointer || array ? " *" : " ");
     if (word_at(w, at)) copy(w, &w->pieces[at]);
-    hush(w, from, to);
+    say_line_ends(w, from, to);
 }
 
 /* Is the parameter a pointer? OpenCL says where it points. */
@@ -202,7 +202,7 @@ static void translate(work *w, helper *h, int number, const char *memories, int 
     copy(w, &w->pieces[h->name]);
     number_after(w, number);
     say(w, "(");
-    hush(w, h->name, h->open);
+    say_line_ends(w, h->name, h->open);
     const int n = after(w, h->open) == h->end ? 0 : operands(w, h->open, first, 16);
     for (int k = 0; k < n && !w->failed && !is(w, after(w, h->open), "void"); k++) {
         if (k) say(w, ", ");
@@ -211,8 +211,8 @@ static void translate(work *w, helper *h, int number, const char *memories, int 
     if (w->shuffles && n) say(w, " EXCHANGE_PARAMETER");
     if (n) say(w, "HOISTED_PARAMETERS");
     say(w, ")");
-    hush(w, h->end, h->body);
-    walk(w, h->body, h->last + 1);
+    say_line_ends(w, h->end, h->body);
+    write_pieces(w, h->body, h->last + 1);
     h->active = 0;
     w->in_helper = inside;
     w->name_count = names;
@@ -260,7 +260,7 @@ int helper_call(work *w, int i)
         int list[10];
         const int n = angled(w, open, list, 8);
         given = open;
-        if (n && !walked(w, list[0], list[n] - 1, values, sizeof values)) values[0] = 0;
+        if (n && !pieces_text(w, list[0], list[n] - 1, values, sizeof values)) values[0] = 0;
         if (n) open = after(w, list[n] - 1);
     }
     if (!is(w, open, "(")) return 0;
@@ -282,7 +282,7 @@ int helper_call(work *w, int i)
     say(w, name);
     number_after(w, number);
     say(w, "(");
-    walk(w, open + 1, end);
+    write_pieces(w, open + 1, end);
     if (w->shuffles && n) say(w, " EXCHANGE");
     if (n) say(w, "HOISTED_NAMES");
     say(w, ")");

@@ -11,8 +11,12 @@ typedef struct parameter_text {
     char name[WORD_MOST];
     int pointer, constant;
 } parameter_text;
+typedef struct parameters {
+    parameter_text of[PARAMETERS_MOST];
+    int count;
+} parameters;
 
-/* 0: it is memory of the group (__local), and no parameter of ours */
+/* Reads a parameter. Returns 0 if it is memory of the group (__local), which is none of ours. */
 static int parameter(work *w, int from, int to, parameter_text *p)
 {
     const char *type;
@@ -48,7 +52,7 @@ static int parameter(work *w, int from, int to, parameter_text *p)
         const size_t used = strlen(w->locals);
         snprintf(w->locals + used, sizeof w->locals - used, " SHARED %s %s[%s];", type, name,
                  w->setup->shared ? w->setup->shared : "THREADS");
-        keep(w->shared, &w->shared_count, w, at);
+        add_word(w->shared, &w->shared_count, w, at);
         return 0;
     }
     p->constant = constant;
@@ -59,74 +63,75 @@ static int parameter(work *w, int from, int to, parameter_text *p)
     return 1;
 }
 
-/* The parameters of the rung's kernel number `which` (from 0): their number. */
-static int rung_parameters(const work *w, int which, parameter_text *list)
+/* The parameters of the rung's kernel number `which` (from 0). */
+static void rung_parameters(const work *w, int which, parameters *p)
 {
     const char *at = w->setup->rung ? w->setup->rung : "";
+    p->count = 0;
     for (int k = 0; at && k <= which; k++) {
         at = strstr(at, "\nKERNEL(");
         if (at) at++;
     }
-    if (!at) return 0;
-    int n = 0;
-    for (at = strchr(strchr(at, ')'), '('); at && *at != ')' && n < PARAMETERS_MOST; n++) {
+    if (!at) return;
+    for (at = strchr(strchr(at, ')'), '('); at && *at != ')' && p->count < PARAMETERS_MOST;) {
         at++;
         const char *const end = at + strcspn(at, ",)"), *name = end;
         while (name > at && (isalnum((unsigned char)name[-1]) || name[-1] == '_')) name--;
-        list[n] = (parameter_text){.pointer = memchr(at, '*', (size_t)(end - at)) != NULL,
-                                   .constant = strstr(at, "const ") && strstr(at, "const ") < end};
-        snprintf(list[n].name, WORD_MOST, "%.*s", (int)(end - name), name);
-        snprintf(list[n].text, TEXT_MOST, "i64 %s", list[n].name);
+        parameter_text *const to = &p->of[p->count++];
+        *to = (parameter_text){.pointer = memchr(at, '*', (size_t)(end - at)) != NULL,
+                               .constant = strstr(at, "const ") && strstr(at, "const ") < end};
+        snprintf(to->name, WORD_MOST, "%.*s", (int)(end - name), name);
+        snprintf(to->text, TEXT_MOST, "i64 %.*s", (int)(end - name), name);
         at = end;
     }
-    return n;
 }
 
-/* place_of[k]: which of ours is the rung's parameter k; -1: none. Names that the head gives decide;
- * else the places, where input and output may be the other way round. */
-static void order_parameters(work *w, int i, const parameter_text *ours, int count,
-                             const parameter_text *rungs, int rung_count, int *place_of)
+/* index_of[k]: which of ours is the rung's parameter k; -1: none. Names that the head gives decide;
+ * else the order, in which input and output may be exchanged. */
+static void order_parameters(work *w, int i, const parameters *ours, const parameters *rungs,
+                             int *index_of)
 {
     const char *at = w->setup->parameters;
-    for (int k = 0; k < rung_count; k++) place_of[k] = k < count ? k : -1;
+    for (int k = 0; k < rungs->count; k++) index_of[k] = !at && k < ours->count ? k : -1;
     if (at) {
-        for (int k = 0; k < rung_count; k++) place_of[k] = -1;
-        for (int k = 0; k < count && *at; k++) {
+        for (int k = 0; k < ours->count && *at; k++) {
             at += strspn(at, ", \t");
             const size_t n = strcspn(at, ", \t\r");
             int found = 0;
-            for (int r = 0; r < rung_count; r++)
-                if (strlen(rungs[r].name) == n && !strncmp(rungs[r].name, at, n))
-                    place_of[r] = k, found = 1;
+            for (int r = 0; r < rungs->count; r++)
+                if (strlen(rungs->of[r].name) == n && !strncmp(rungs->of[r].name, at, n))
+                    index_of[r] = k, found = 1;
             if (!found && n)
                 refuse(w, i,
                        "the rung's kernel has no parameter '%.*s' (`parameters:` in the head)",
                        (int)n, at);
             at += n;
         }
-    } else if (count > 1 && rung_count > 1 && ours[0].pointer && ours[1].pointer &&
-               !ours[0].constant && ours[1].constant && rungs[0].constant && !rungs[1].constant) {
-        place_of[0] = 1, place_of[1] = 0; /* f(out, const in) */
+    } else if (ours->count > 1 && rungs->count > 1 && ours->of[0].pointer && ours->of[1].pointer &&
+               !ours->of[0].constant && ours->of[1].constant && rungs->of[0].constant &&
+               !rungs->of[1].constant) {
+        index_of[0] = 1, index_of[1] = 0; /* f(out, const in) */
     }
 }
 
-static void put_parameters(work *w, int i, int which, const parameter_text *ours, int count)
+static void put_parameters(work *w, int i, int which, const parameters *ours)
 {
-    parameter_text rungs[PARAMETERS_MOST];
-    int place_of[PARAMETERS_MOST] = {0}, written = 0;
-    const int rung_count = rung_parameters(w, which, rungs);
-    order_parameters(w, i, ours, count, rungs, rung_count, place_of);
-    for (int k = 0; k < (rung_count ? rung_count : count); k++) {
-        const int at = rung_count ? place_of[k] : k;
+    parameters rungs;
+    int index_of[PARAMETERS_MOST] = {0}, written = 0;
+    rung_parameters(w, which, &rungs);
+    order_parameters(w, i, ours, &rungs, index_of);
+    for (int k = 0; k < (rungs.count ? rungs.count : ours->count); k++) {
+        const int at = rungs.count ? index_of[k] : k;
+        const parameter_text *const p = at < 0 ? &rungs.of[k] : &ours->of[at];
         if (at < 0 && !w->setup->tile[0]) continue;
         if (written++) say(w, ", ");
-        say(w, at < 0 ? rungs[k].text : ours[at].text);
-        if (k == 3) memcpy(w->columns, at < 0 ? rungs[k].name : ours[at].name, WORD_MOST);
+        say(w, p->text);
+        if (k == 3) memcpy(w->columns, p->name, WORD_MOST);
     }
-    for (int k = rung_count; rung_count && k < count;
-         k++) { /* more than the rung's: place.c says so */
+    /* more than the rung's: place.c says so */
+    for (int k = rungs.count; rungs.count && k < ours->count; k++) {
         say(w, ", ");
-        say(w, ours[k].text);
+        say(w, ours->of[k].text);
     }
 }
 
@@ -160,11 +165,11 @@ int has_rungs_names(const work *w)
 /* The word __global__ or __kernel is at i; past the kernel. */
 int kernel_at(work *w, int i, int template_at, int which)
 {
-    int first[32], at = i, count = 0;
-    parameter_text ours[PARAMETERS_MOST] = {{"", "", 0, 0}};
+    int first[32], at = i;
+    parameters ours = {.count = 0};
     for (; at < w->count && !is(w, at, "void"); at = after(w, at))
         if (is(w, after(w, at), "(")) { /* __launch_bounds__(...), __attribute__((...)) */
-            hush(w, at, closing(w, after(w, at)));
+            say_line_ends(w, at, closing(w, after(w, at)));
             at = closing(w, after(w, at));
         }
     int name = after(w, at);
@@ -181,7 +186,7 @@ int kernel_at(work *w, int i, int template_at, int which)
     }
     if (!is(w, body, "{")) return body; /* a declaration */
     if (template_at >= 0) kernel_template(w, template_at, name);
-    hush(w, i, name);
+    say_line_ends(w, i, name);
     say(w, "KERNEL(");
     char rungs_name[WORD_MOST];
     if (!w->own_names && rung_kernel(w, which, rungs_name))
@@ -191,18 +196,19 @@ int kernel_at(work *w, int i, int template_at, int which)
     say(w, ", THREADS)(");
     const int n = operands(w, open, first, 30);
     for (int k = 0; k < n && !w->failed; k++) {
-        if (count == PARAMETERS_MOST) refuse(w, i, "more than %d parameters", PARAMETERS_MOST);
-        if (!w->failed) count += parameter(w, first[k], first[k + 1] - 1, &ours[count]);
-        hush(w, first[k], first[k + 1] - 1);
+        if (ours.count == PARAMETERS_MOST) refuse(w, i, "more than %d parameters", PARAMETERS_MOST);
+        if (!w->failed)
+            ours.count += parameter(w, first[k], first[k + 1] - 1, &ours.of[ours.count]);
+        say_line_ends(w, first[k], first[k + 1] - 1);
     }
-    if (!w->failed) put_parameters(w, i, which, ours, count);
+    if (!w->failed) put_parameters(w, i, which, &ours);
     say(w, ")");
-    hush(w, end, body);
+    say_line_ends(w, end, body);
     say(w, "{");
     if (w->shuffles) say(w, " SHUFFLES;");
     say(w, " HOISTED_ARRAYS");
     say(w, w->locals);
-    walk(w, body + 1, closing(w, body) + 1);
+    write_pieces(w, body + 1, closing(w, body) + 1);
     w->name_count = names;
     return closing(w, body) + 1;
 }

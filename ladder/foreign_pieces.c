@@ -38,8 +38,7 @@ static void put(work *w, const char *text, size_t n)
 void say(work *w, const char *text) { put(w, text, strlen(text)); }
 void copy(work *w, const piece *p) { put(w, p->at, (size_t)p->length); }
 
-/* Nothing of it but its line ends. */
-void hush(work *w, int from, int to)
+void say_line_ends(work *w, int from, int to)
 {
     for (int i = from; i < to && i < w->count; i++)
         for (int k = 0; k < w->pieces[i].length; k++)
@@ -57,7 +56,6 @@ void spell(const work *w, int i, char *word)
     const piece *p = &w->pieces[i < w->count ? i : w->count - 1];
     snprintf(word, WORD_MOST, "%.*s", p->length, p->at);
 }
-/* The next piece that is no space. */
 int after(const work *w, int i)
 {
     for (i++; i < w->count && w->pieces[i].class == PIECE_SPACE; i++) {
@@ -65,7 +63,6 @@ int after(const work *w, int i)
     return i;
 }
 
-/* The sign that ends what begins at `open`, or the end of the text. */
 int closing(const work *w, int open)
 {
     int depth = 0;

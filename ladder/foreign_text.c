@@ -50,7 +50,7 @@ static void block_of_host(work *w)
         const int n = operands(w, open, first, 4);
         for (int k = 0; k < n && k < 3; k++) {
             char text[TEXT_MOST] = "";
-            walked(w, first[k], first[k + 1] - 1, text, sizeof text);
+            pieces_text(w, first[k], first[k + 1] - 1, text, sizeof text);
             sides[k] = atoi(text + strspn(text, " ("));
             known &= sides[k] > 0 && sides[k] <= 1024 && !text[strspn(text, " ()0123456789")];
         }
@@ -58,19 +58,19 @@ static void block_of_host(work *w)
     }
 }
 
-/* Past what is at the top of the text and says nothing to the model. */
-static int passed_over(work *w, int i)
+/* Skips what the model does not need: a function, host code, or piece i. Returns the piece after. */
+static int skip_piece(work *w, int i)
 {
     for (int h = 0; h < w->helper_count; h++)
         if (w->helpers[h].start == i) {
-            hush(w, i, w->helpers[h].last + 1);
+            say_line_ends(w, i, w->helpers[h].last + 1);
             return w->helpers[h].last + 1;
         }
     if (is(w, i, "{") && !(i > 1 && w->pieces[i - 2].class == PIECE_STRING)) { /* host code */
-        hush(w, i, closing(w, i));
+        say_line_ends(w, i, closing(w, i));
         return closing(w, i) + 1;
     }
-    hush(w, i, i + 1);
+    say_line_ends(w, i, i + 1);
     return i + 1;
 }
 
@@ -89,7 +89,7 @@ static void all_kernels(work *w)
         } else if (word_at(w, i)) {
             next = constant_at(w, i);
         }
-        i = next ? next : passed_over(w, i);
+        i = next ? next : skip_piece(w, i);
     }
 }
 
@@ -108,7 +108,8 @@ static void put_hoisted(work *w, const char *text)
     }
 }
 
-static char *joined(work *w)
+/* Returns the functions, then the kernels, in memory that the caller frees. */
+static char *whole_text(work *w)
 {
     const output rest = w->out;
     w->out = (output){0};
@@ -124,8 +125,8 @@ static char *joined(work *w)
     return text;
 }
 
-/* Has the text a grid of two dimensions? Then a group takes a tile, which is square unless the head says more. */
-static void grid(work *w)
+/* Sets the tile of a group: in a grid of two dimensions a square, unless the head says more. */
+static void tile_of_grid(work *w)
 {
     int two = 0;
     for (int i = 0; i + 2 < w->count; i++) {
@@ -160,7 +161,7 @@ static void translate(work *w)
     w->name_count = names;
     w->visits = 0;
     w->own_names = has_rungs_names(w);
-    grid(w);
+    tile_of_grid(w);
     all_kernels(w);
 }
 
@@ -189,7 +190,7 @@ int foreign_text(const char *file, const char *text, foreign_setup *setup, char 
     if (foreign && !code) {
         translate(w);
         code = w->failed ? error->code : 0;
-        if (!code) *out = joined(w);
+        if (!code) *out = whole_text(w);
         if (!code && !*out) code = fail_with(error, 1, "out of memory");
     }
     free(w->pieces);

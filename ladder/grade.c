@@ -149,8 +149,10 @@ static int count(const ladder_options *o, const grading *g, int wrong, row *like
     int code = start_report(&with, &r, &p, error);
     if (!code) code = start_shape(&r, s->rung.shape, &both, error);
     const int timed = !code && o->runs && !place_is_model(p);
-    if (!code && timed) code = run_rung(&r, both, &s->like, NULL, p, timed, like, error);
-    if (!code) code = run_rung(&r, both, &s->rung, s->text, p, timed, mine, error);
+    *like = (row){.rung = &s->like};
+    *mine = (row){.rung = &s->rung, .text = s->text};
+    if (!code && timed) code = run_rung(&r, both, p, timed, like, error);
+    if (!code) code = run_rung(&r, both, p, timed, mine, error);
     report_free(&r);
     place_close(p);
     return code;
@@ -158,12 +160,15 @@ static int count(const ladder_options *o, const grading *g, int wrong, row *like
 
 /* ---- what is said ---- */
 
-static void say_text(FILE *out, const assignment *a, const student *s, const examination *e,
-                     const result *list, int count, double points, double of)
+static void say_text(FILE *out, const grading *g)
 {
+    const assignment *const a = &g->a;
+    const student *const s = &g->s;
+    const examination *const e = &g->e;
+    const result *const list = g->list;
     fprintf(out, "%s%s%s in the place of %s\n\n", a->title, a->title[0] ? ": " : "", s->name,
             a->like);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < g->checks; i++) {
         fprintf(out, "%-8s %-10s %5g of %-5g ",
                 list[i].skipped  ? "skipped"
                 : list[i].passed ? "passed"
@@ -185,23 +190,25 @@ static void say_text(FILE *out, const assignment *a, const student *s, const exa
     if (e->left_out)
         fprintf(out, "%d runs were left out: the kernel is wrong, and they would take minutes.\n",
                 e->left_out);
-    fprintf(out, "\n%g of %g points\n", points, of);
+    fprintf(out, "\n%g of %g points\n", g->points, g->of);
 }
 
-static void say_json(FILE *out, const assignment *a, const student *s, const examination *e,
-                     const result *list, int count, double points, double of)
+static void say_json(FILE *out, const grading *g)
 {
+    const examination *const e = &g->e;
+    const result *const list = g->list;
     static const char *const kinds[] = {"values",  "race",    "bounds", "unset",
                                         "barrier", "endless", "align"};
     fprintf(out, "{\"grade\": 1, ");
-    json_text(out, "title", a->title, ", ");
-    json_text(out, "file", s->name, ", ");
-    json_text(out, "like", a->like, ", ");
+    json_text(out, "title", g->a.title, ", ");
+    json_text(out, "file", g->s.name, ", ");
+    json_text(out, "like", g->a.like, ", ");
     fprintf(out,
             "\"points\": %g, \"of\": %g, \"runs\": %d, \"no_launch\": %d, \"left_out\": %d, "
             "\"wrong\": %d, \"results\": %lld, \"checks\": [",
-            points, of, e->trials, e->no_launch, e->left_out, e->wrong, (long long)e->checked);
-    for (int i = 0; i < count; i++) {
+            g->points, g->of, e->trials, e->no_launch, e->left_out, e->wrong,
+            (long long)e->checked);
+    for (int i = 0; i < g->checks; i++) {
         fprintf(out, "%s\n  {", i ? "," : "");
         json_text(out, "check", list[i].name, ", ");
         fprintf(out, "\"passed\": %s, \"skipped\": %s, \"points\": %g, \"of\": %g, ",
@@ -283,7 +290,7 @@ int grade_texts(const char *assignment_text, const char *name, const char *kerne
         free(mine);
     else
         code = grade(&plain, g, name, mine, error);
-    if (!code) say_json(json, &g->a, &g->s, &g->e, g->list, g->checks, g->points, g->of);
+    if (!code) say_json(json, g);
     if (g) student_close(&g->s);
     free(g);
     return code;
@@ -301,10 +308,10 @@ int ladder_grade(const ladder_options *o, const char *file, const char *kernel, 
     if (!code) code = mine ? grade(o, g, kernel, mine, error) : error->code;
     if (!code) {
         const int instead = o->json && !strcmp(o->json, "-");
-        if (!instead) say_text(out, &g->a, &g->s, &g->e, g->list, g->checks, g->points, g->of);
+        if (!instead) say_text(out, g);
         saving to = {0};
         if (o->json) code = save_begin(&to, o->json, out, error);
-        if (to.f) say_json(to.f, &g->a, &g->s, &g->e, g->list, g->checks, g->points, g->of);
+        if (to.f) say_json(to.f, g);
         code = save_end(&to, code, out, error);
         if (!code && g->failed) {
             *error = (ladder_error){0};

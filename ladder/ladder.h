@@ -47,16 +47,23 @@ typedef struct ladder_error {
 } ladder_error;
 
 /* Each returns 0, or error->code with the sentence set (4 without one: the table has said it). */
+/* Runs, checks and times rungs, and writes the report. */
 int ladder_run(const ladder_options *options, FILE *out, ladder_error *error);
+/* Prints the text of a kernel with its counts beside the lines. */
 int ladder_show(const ladder_options *options, const char *rung_or_file, FILE *out,
                 ladder_error *error);
+/* Damages the text of a rung, one place after the other, and says which check notices it. */
 int ladder_break(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);
+/* Runs a reader's kernel in the place of a rung. */
 int ladder_try(const ladder_options *options, const char *file, FILE *out, ladder_error *error);
-/* A job's page with exercises that the page grades; options->html is the file. */
+/* Writes the page of a shape with exercises, which the page grades; options->html is the file. */
 int ladder_lesson(const ladder_options *options, const char *which, FILE *out, ladder_error *error);
+/* Writes a rung as a program in CUDA, OpenCL or C. */
 int ladder_export(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);
+/* Grades a kernel by an assignment: points for right results and for counts within limits. */
 int ladder_grade(const ladder_options *options, const char *assignment, const char *file, FILE *out,
                  ladder_error *error);
+/* Compares two files of --json. */
 int ladder_diff(const char *one, const char *other, FILE *out, ladder_error *error);
 /* All rungs, NULL-terminated; static memory. */
 const char *const *ladder_rungs(void);

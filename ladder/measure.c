@@ -35,8 +35,8 @@ int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *ar
     const int takes = program_parameters(j->program, kernel);
     j->launches++;
     if (takes >= 2 && takes < count) count = takes; /* as slides have them: without n */
-    return place_launch(j->place, j->program, kernel, groups, j->rung->threads, arguments, count,
-                        j->counts, error);
+    const kernel_launch l = {kernel, groups, j->rung->threads, arguments, count};
+    return place_launch(j->place, j->program, &l, j->counts, error);
 }
 
 int launch_support(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
@@ -45,8 +45,8 @@ int launch_support(job *j, const char *kernel, int64_t groups, const argument *a
     j->launches++;
     j->clears += strcmp(kernel, "finish") != 0;
     if (j->counts) j->counts->launches++;
-    return place_launch(j->place, j->support, kernel, groups, SUPPORT_THREADS, arguments, count,
-                        NULL, error);
+    const kernel_launch l = {kernel, groups, SUPPORT_THREADS, arguments, count};
+    return place_launch(j->place, j->support, &l, NULL, error);
 }
 
 void job_needs(const job *j, int64_t bytes[WORK_MOST])
@@ -238,19 +238,21 @@ int measure(job *j, int runs, timing *t, ladder_error *error)
 
 /* ---- ceilings ---- */
 
-static double best_of(job *j, const char *kernel, int64_t groups, const argument *inputs,
-                      int copies, const argument *rest, int count, int runs, ladder_error *error)
+/* The seconds of a launch whose first argument is each of the inputs in turn. */
+static double best_of(job *j, const kernel_launch *l, const argument *inputs, int copies, int runs,
+                      ladder_error *error)
 {
     double best = 0;
     int at = 0, repeat = 1;
     for (int r = -2; r < runs; r++) {
         const double start = clock_seconds();
         for (int i = 0; i < repeat; i++) {
-            argument arguments[4] = {inputs[at++ % copies]};
-            memcpy(arguments + 1, rest, (size_t)count * sizeof *rest);
-            if (place_launch(j->place, j->program, kernel, groups, 256, arguments, count + 1, NULL,
-                             error))
-                return 0;
+            argument arguments[4];
+            kernel_launch now = *l;
+            memcpy(arguments, l->arguments, (size_t)l->count * sizeof *arguments);
+            arguments[0] = inputs[at++ % copies];
+            now.arguments = arguments;
+            if (place_launch(j->place, j->program, &now, NULL, error)) return 0;
         }
         if (place_wait(j->place, error)) return 0;
         const double each = (clock_seconds() - start) / repeat;
@@ -283,12 +285,12 @@ static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, l
     const int64_t least = groups * 256 * 8;
     if (!code) code = place_alloc(p, bytes > least ? bytes : least, &out, error);
     if (!code) {
-        const argument rest[] = {MEMORY(out), COUNT(n)};
+        const argument arguments[] = {inputs[0], MEMORY(out), COUNT(n)};
+        const kernel_launch reading = {"read_all", groups, 256, arguments, 3},
+                            copying = {"copy_all", (n / 4 + 255) / 256, 256, arguments, 3};
         error->code = 0;
-        const double read = best_of(&j, "read_all", groups, inputs, copies, rest, 2, runs, error);
-        const double copy = error->code ? 0
-                                        : best_of(&j, "copy_all", (n / 4 + 255) / 256, inputs,
-                                                  copies, rest, 2, runs, error);
+        const double read = best_of(&j, &reading, inputs, copies, runs, error);
+        const double copy = error->code ? 0 : best_of(&j, &copying, inputs, copies, runs, error);
         code = error->code;
         if (read > 0) c->read = (double)bytes / read;
         if (copy > 0) c->copy = 2 * (double)bytes / copy;
@@ -326,15 +328,15 @@ static int host_ceilings(place *p, int64_t bytes, int runs, ceilings *c, ladder_
     return 0;
 }
 
-int measure_ceilings(place *p, kind k, int64_t n, int runs, ceilings *device, ceilings *host,
-                     ladder_error *error)
+int measure_ceilings(place *p, shape_report *s, int runs, ladder_error *error)
 {
-    const int64_t bytes = n * (int64_t)kind_bytes(k);
+    const int64_t bytes = s->n * (int64_t)kind_bytes(s->kind);
+    ceilings *const device = &s->device, *const host = &s->host;
     /* such an input comes from a cache, in part or whole */
     if (bytes * input_copies(bytes) < HOST_LEAST) return 0;
     const int code = host_ceilings(p, bytes, runs, host, error);
     if (code || place_is_model(p)) return code;
-    const int there = device_ceilings(p, k, n, runs, device, error);
+    const int there = device_ceilings(p, s->kind, s->n, runs, device, error);
     if (place_shares_memory(p)) { /* PoCL's own loops can be slower than the memory is */
         if (host->read > device->read) device->read = host->read;
         if (host->copy > device->copy) device->copy = host->copy;

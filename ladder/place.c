@@ -172,27 +172,28 @@ int program_parameters(const program *x, const char *kernel)
 int program_threads(const program *x, int index) { return model_kernel_threads(x->model, index); }
 void program_follow(program *x, model_trace *trace) { model_follow(x->model, trace); }
 
-int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads,
-                 const argument *arguments, int count, model_counts *counts, ladder_error *error)
+int place_launch(place *p, program *x, const kernel_launch *l, model_counts *counts,
+                 ladder_error *error)
 {
     model_argument list[PLACE_ARGUMENTS] = {0};
     char sentence[400];
-    if (groups < 1) return 0;
-    if (groups > INT32_MAX)
+    if (l->groups < 1) return 0;
+    if (l->groups > INT32_MAX)
         return fail_with(error, 2, "%lld groups: a launch has at most 2147483647",
-                         (long long)groups);
-    if (p->device) return p->device->launch(p, x, kernel, groups, threads, arguments, count, error);
-    for (int i = 0; i < count && i < PLACE_ARGUMENTS; i++) {
-        if (arguments[i].kind == PUT_MEMORY) {
-            list[i].data = arguments[i].memory->host;
-            list[i].bytes = (size_t)arguments[i].memory->bytes;
-            list[i].writers = x->support ? NULL : arguments[i].memory->writers;
+                         (long long)l->groups);
+    if (p->device) return p->device->launch(p, x, l, error);
+    for (int i = 0; i < l->count && i < PLACE_ARGUMENTS; i++) {
+        const memory *const m = l->arguments[i].memory;
+        if (l->arguments[i].kind == PUT_MEMORY) {
+            list[i].data = m->host;
+            list[i].bytes = (size_t)m->bytes;
+            list[i].writers = x->support ? NULL : m->writers;
         } else {
-            list[i].i64 = arguments[i].count;
+            list[i].i64 = l->arguments[i].count;
         }
     }
-    return model_launch(x->model, kernel, groups, list, count, p->watched_only, counts, sentence,
-                        sizeof sentence)
+    const model_start start = {l->kernel, l->groups, list, l->count, p->watched_only};
+    return model_launch(x->model, &start, counts, sentence, sizeof sentence)
                ? fail_with(error, 4, "%s", sentence)
                : 0;
 }

@@ -160,15 +160,15 @@ static void gpu_unload(place *p, program *x)
     if (x->device) gpu_of(p)->calls->unload(gpu_of(p), x->device);
 }
 
-static int gpu_launch(place *p, program *x, const char *kernel, int64_t groups, int threads,
-                      const argument *arguments, int count, ladder_error *error)
+static int gpu_launch(place *p, program *x, const kernel_launch *l, ladder_error *error)
 {
     int64_t list[PLACE_ARGUMENTS];
-    for (int i = 0; i < count && i < PLACE_ARGUMENTS; i++)
-        list[i] = arguments[i].kind == PUT_MEMORY
-                      ? (int64_t)(uintptr_t)memory_of(arguments[i].memory)->handle
-                      : arguments[i].count;
-    const tl_kernel_start start = {kernel, groups, TL_GROUPS, threads, list, count, 0, 0};
+    for (int i = 0; i < l->count && i < PLACE_ARGUMENTS; i++)
+        list[i] = l->arguments[i].kind == PUT_MEMORY
+                      ? (int64_t)(uintptr_t)memory_of(l->arguments[i].memory)->handle
+                      : l->arguments[i].count;
+    const tl_kernel_start start = {l->kernel, l->groups, TL_GROUPS, l->threads,
+                                   list,      l->count,  0,         0};
     const tally_status status = gpu_of(p)->calls->launch(gpu_of(p), p->ctx, x->device, &start);
     return status ? failed(p, status, error) : 0;
 }

@@ -147,13 +147,13 @@ static int run_shape(report *r, shape which, place *p, ladder_error *error)
     shape_report *s;
     const ladder_options *o = &r->options;
     int code = start_shape(r, which, &s, error);
-    if (!code && s->n && o->runs)
-        code = measure_ceilings(p, s->kind, s->n, o->runs, &s->device, &s->host, error);
+    if (!code && s->n && o->runs) code = measure_ceilings(p, s, o->runs, error);
     for (const rung *g = ladder_table; g->name && !code; g++) {
         if (g->shape != which || !is_chosen(o->rung, g)) continue;
         const int timed = o->runs && (is_host(g) || !place_is_model(p));
         row *const out = &s->rows[s->count++];
-        code = run_rung(r, s, g, NULL, p, timed, out, error);
+        *out = (row){.rung = g};
+        code = run_rung(r, s, p, timed, out, error);
         if (out->verdict == WRONG) r->wrong++;
     }
     if (!code && o->sweep) code = sweep(r, s, p, error);

@@ -343,9 +343,10 @@ static int on_device(const stage *t, const rung *g, const char *text, int timed,
     return code;
 }
 
-int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed,
-             row *out, ladder_error *error)
+int run_rung(const report *r, shape_report *s, place *p, int timed, row *out, ladder_error *error)
 {
+    const rung *const g = out->rung;
+    const char *const text = out->text;
     stage t = {(report *)(uintptr_t)r, s, p, NULL, error};
     const int host = is_host(g);
     int code = 0;

@@ -110,6 +110,13 @@ typedef struct argument {
     { \
         PUT_COUNT, NULL, (n) \
     }
+typedef struct kernel_launch {
+    const char *kernel;
+    int64_t groups;
+    int threads; /* of a group */
+    const argument *arguments;
+    int count; /* of the arguments */
+} kernel_launch;
 
 /* A device that is not the model (place_gpu.c): each call fails as place_... of its name does. */
 typedef struct place_device {
@@ -122,8 +129,7 @@ typedef struct place_device {
     int (*build)(place *p, const char *text, const char *path, const model_setting *setting,
                  program *x, ladder_error *error);
     void (*unload)(place *p, program *x);
-    int (*launch)(place *p, program *x, const char *kernel, int64_t groups, int threads,
-                  const argument *arguments, int count, ladder_error *error);
+    int (*launch)(place *p, program *x, const kernel_launch *l, ladder_error *error);
 } place_device;
 
 /* PLACE_GROUPS_EACH: groups for each processor of a device, where they need not all run at once */
@@ -183,8 +189,8 @@ int place_build(place *p, const char *text, const char *path, const model_settin
                 program **out, ladder_error *error);
 void place_unload(place *p, program *x);
 /* counts: the model adds to it; NULL: values only. */
-int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads,
-                 const argument *arguments, int count, model_counts *counts, ladder_error *error);
+int place_launch(place *p, program *x, const kernel_launch *l, model_counts *counts,
+                 ladder_error *error);
 /* A rung's text as a GPU's compiler gets it, behind the prelude of an API
  * ("gpu/cuda/prelude_cuda.h"). Caller frees; NULL: no memory. */
 char *program_text(const model_setting *setting, const char *prelude, const char *text,
@@ -264,7 +270,7 @@ typedef struct job {
     int copies;  /* of the input, used in turn so that caches are cold */
     void **host; /* the same on the host; host[0] always, the others for host rungs */
     memory **input;
-    memory *work[WORK_MOST]; /* what the schedule needs (job_room) */
+    memory *work[WORK_MOST]; /* what the schedule needs (job_needs) */
     int where;               /* the work memory with the partial results; -1: the input */
     /* where job_complete folds a reduction to; the memory whose first element is the result */
     memory *cell, *result;
@@ -320,17 +326,14 @@ int measure(job *j, int runs, timing *t, ladder_error *error);
 typedef struct ceilings {
     double read, copy; /* bytes per second */
 } ceilings;
-/* of an input that is timed: used in turn, so that it comes from memory */
+/* Copies of an input that is timed: used in turn, so that it comes from memory. */
 int input_copies(int64_t bytes);
-/* 0 where the input is too small to come from memory: no ceiling is known there. */
-int measure_ceilings(place *p, kind k, int64_t n, int runs, ceilings *device, ceilings *host,
-                     ladder_error *error);
 
 /* ---- results ---- */
 typedef enum { RIGHT, WRONG, EXPECTED, SKIPPED } verdict;
 typedef struct row {
     const rung *rung;
-    const char *text; /* the reader's kernel; NULL: the rung's own */
+    const char *text; /* a reader's or a damaged kernel; NULL: the rung's own */
     verdict verdict;
     char reason[900]; /* of what is not RIGHT: values, then what the model found */
     char got[40], want[40];
@@ -366,6 +369,9 @@ typedef struct shape_report {
     sweep_row sweep[SWEEP_POINTS];
     int sweep_count;
 } shape_report;
+/* Measures s->device and s->host. Leaves 0 where the input is too small to come from memory: no
+ * ceiling is known there. */
+int measure_ceilings(place *p, shape_report *s, int runs, ladder_error *error);
 typedef struct report {
     ladder_options options;
     char device[40], device_text[200], machine[200], host_text[120];
@@ -440,9 +446,8 @@ int save_begin(saving *s, const char *path, FILE *out, ladder_error *error);
 int save_end(saving *s, int code, FILE *out, ladder_error *error);
 int write_reports(const ladder_options *o, const report *r, FILE *out,
                   ladder_error *error); /* --json, --html, or the table */
-/* Runs, checks, counts and (timed) times one rung; text NULL: the rung's own. */
-int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed,
-             row *out, ladder_error *error);
+/* Runs, checks, counts and (timed) times x->rung with x->text, and fills the rest of the row. */
+int run_rung(const report *r, shape_report *s, place *p, int timed, row *x, ladder_error *error);
 /* Its time alone, at s->n. */
 int time_rung(const report *r, shape_report *s, const rung *g, place *p, row *out,
               ladder_error *error);

@@ -210,21 +210,30 @@ static int scan_level(job *j, memory *in, memory *out, int64_t n, int sums, ladd
     return code ? code : launch_kernel(j, "propagate", groups, spread, 3, error);
 }
 
-/* Like scan_level for segments. It also scans the heads, and whether a segment has begun in the
- * tile (seen). sums + 1: the heads of the sums. */
-static int segment_level(job *j, memory *in, memory *heads, memory *out, memory *seen, int64_t n,
-                         int sums, ladder_error *error)
+/* Elements, and a flag for each: does a segment begin there (of results: has one begun in the tile)? */
+typedef struct flagged {
+    memory *elements, *flags;
+} flagged;
+
+/* Like scan_level for segments: it also scans the flags. Those of the sums are work[sums + 1]. */
+static int segment_level(job *j, flagged in, flagged out, int64_t n, int sums, ladder_error *error)
 {
     const int64_t groups = up(n, j->rung->each);
     if (sums + 1 >= WORK_MOST)
         return fail_with(error, 2, "%lld elements are too many for this scan", (long long)j->n);
-    memory *const above = j->work[sums], *const above_heads = j->work[sums + 1];
-    const argument scan[] = {MEMORY(in),    MEMORY(heads),       MEMORY(out), MEMORY(seen),
-                             MEMORY(above), MEMORY(above_heads), COUNT(n)};
+    const flagged above = {j->work[sums], j->work[sums + 1]};
+    const argument scan[] = {MEMORY(in.elements),
+                             MEMORY(in.flags),
+                             MEMORY(out.elements),
+                             MEMORY(out.flags),
+                             MEMORY(above.elements),
+                             MEMORY(above.flags),
+                             COUNT(n)};
     int code = launch_kernel(j, "tile_scan", groups, scan, 7, error);
     if (groups < 2 || code) return code;
-    code = segment_level(j, above, above_heads, above, above_heads, groups, sums + 2, error);
-    const argument spread[] = {MEMORY(out), MEMORY(seen), MEMORY(above), COUNT(n)};
+    code = segment_level(j, above, above, groups, sums + 2, error);
+    const argument spread[] = {MEMORY(out.elements), MEMORY(out.flags), MEMORY(above.elements),
+                               COUNT(n)};
     return code ? code : launch_kernel(j, "propagate", groups, spread, 4, error);
 }
 
@@ -239,7 +248,8 @@ int series_launch(job *j, int at, ladder_error *error)
     case RECURSE:
         return scan_level(j, in, j->work[OUT], j->n, SUMS, error);
     case SEGMENTS:
-        return segment_level(j, in, j->work[HEADS], j->work[OUT], j->work[2], j->n, 3, error);
+        return segment_level(j, (flagged){in, j->work[HEADS]}, (flagged){j->work[OUT], j->work[2]},
+                             j->n, 3, error);
     case LOOKBACK: {
         const argument arguments[] = {MEMORY(in),         MEMORY(j->work[0]), MEMORY(j->work[1]),
                                       MEMORY(j->work[2]), MEMORY(j->work[3]), MEMORY(j->work[4]),

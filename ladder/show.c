@@ -77,9 +77,12 @@ static int show_file(const ladder_options *o, const char *file, FILE *out, ladde
         return code;
     }
     code = start_file(&a, o, file, SHOWN_N, &s, error);
-    row *const x = code ? NULL : &a.shape->rows[a.shape->count++];
-    if (!code) code = run_rung(&a.report, a.shape, &s.rung, s.text, a.place, 0, x, error);
-    if (!code) show_counts(file, s.original, a.shape, &a.report, x, out);
+    if (!code) {
+        row *const x = &a.shape->rows[a.shape->count++];
+        *x = (row){.rung = &s.rung, .text = s.text};
+        code = run_rung(&a.report, a.shape, a.place, 0, x, error);
+        if (!code) show_counts(file, s.original, a.shape, &a.report, x, out);
+    }
     end_alone(&a);
     student_close(&s);
     return code;
@@ -98,7 +101,8 @@ int ladder_show(const ladder_options *o, const char *name, FILE *out, ladder_err
         char path[100];
         row *const x = &a.shape->rows[a.shape->count++];
         snprintf(path, sizeof path, "ladder/%s", a.path);
-        code = run_rung(&a.report, a.shape, a.rung, NULL, a.place, 0, x, error);
+        *x = (row){.rung = a.rung};
+        code = run_rung(&a.report, a.shape, a.place, 0, x, error);
         if (!code) show_counts(path, a.text, a.shape, &a.report, x, out);
     } else if (!code) {
         print_lines(a.text, NULL, out);

@@ -60,8 +60,8 @@ typedef struct examination {
    own. */
 int examine_one(const student *s, const trial *t, examination *e, ladder_error *error);
 void complain_about(examination *e, const trial *t, const char *text); /* counted as a wrong run */
-/* Elements for a run of a kernel: n; of one that is wrong, and whose threads each go over all
-   elements, so that n would take minutes, the largest so far. */
+/* The elements that a run may have: n; or those of the largest run so far, if the kernel is wrong
+ * and n would take minutes, because each thread goes over all elements. */
 int64_t affordable(const examination *e, int64_t n);
 /* What `try` does before it counts: many sizes, types and operations. */
 int examine(const ladder_options *o, const student *s, examination *e, ladder_error *error);

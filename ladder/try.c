@@ -68,18 +68,21 @@ int ladder_try(const ladder_options *o, const char *file, FILE *out, ladder_erro
     }
     if (!code) code = start_shape(&r, s.rung.shape, &both, error);
     const int timed = o->runs && p && !place_is_model(p);
-    if (!code && both->n && timed)
-        code = measure_ceilings(p, both->kind, both->n, o->runs, &both->device, &both->host, error);
-    if (!code)
-        code = run_rung(&r, both, &s.like, NULL, p, timed, &both->rows[both->count++], error);
+    if (!code && both->n && timed) code = measure_ceilings(p, both, o->runs, error);
+    if (!code) {
+        row *const like = &both->rows[both->count++];
+        *like = (row){.rung = &s.like};
+        code = run_rung(&r, both, p, timed, like, error);
+    }
     if (!code) {
         row *const x = &both->rows[both->count++];
         int endless = 0;
         for (int i = 0; i < e.count; i++) endless |= e.complaints[i].defect == DEFECT_ENDLESS;
-        if (endless) /* not once more */
-            *x = (row){.rung = &s.rung, .verdict = WRONG, .error_ulp = -1, .checked = 0};
-        else
-            code = run_rung(&r, both, &s.rung, s.text, p, timed, x, error);
+        *x = (row){.rung = &s.rung, .verdict = WRONG, .error_ulp = -1};
+        if (!endless) { /* else not once more */
+            x->text = s.text;
+            code = run_rung(&r, both, p, timed, x, error);
+        }
         tell(x, &s, &e);
         x->trials = e.trials;
         x->trials_wrong = e.wrong;

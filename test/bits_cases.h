@@ -228,22 +228,34 @@ static void scanned_in_place(const laid *v)
     check_same(v->x, wanted, v->span, size, "in place %s", v->line);
 }
 
-/* rows x n with the given strides: reduce, scan (both directions) and window of each row against
-   the 1-D law. */
-static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_stride,
-                       int64_t stride, const int64_t *offsets, tl_data kind)
+/* Views without data. */
+static tally_view rows_of(int64_t rows, int64_t n, int64_t row_stride, int64_t stride)
+{
+    return (tally_view){.rows = rows, .n = n, .row_stride = row_stride, .stride = stride};
+}
+
+static tally_view segments_of(int64_t rows, int64_t stride, const int64_t *offsets)
+{
+    return (tally_view){.rows = rows, .stride = stride, .offsets = offsets};
+}
+
+/* Reduce, scan (both directions) and window of each sequence of such a view against the 1-D law. */
+static void check_view(const test_case *c, tally_view in, tl_data kind)
 {
     const tl_scalar *op = c->scalar;
+    const int64_t rows = in.rows, n = in.n, *const offsets = in.offsets;
     laid v = {.c = c, .x = input + 1};
-    v.span = offsets     ? offsets[rows] * stride
-             : rows && n ? (rows - 1) * llabs(row_stride) + (n - 1) * llabs(stride) + 1
+    v.span = offsets     ? offsets[rows] * in.stride
+             : rows && n ? (rows - 1) * llabs(in.row_stride) + (n - 1) * llabs(in.stride) + 1
                          : 0;
-    v.first = stride < 0 && v.span ? v.x + (v.span - 1) * op->elem_bytes : v.x;
-    v.in = (tally_view){v.first, c->dtype, rows, n, row_stride, stride, offsets};
+    v.first = in.stride < 0 && v.span ? v.x + (v.span - 1) * op->elem_bytes : v.x;
+    in.data = v.first;
+    in.dtype = c->dtype;
+    v.in = in;
     fill(c, v.x, v.span, kind);
     snprintf(v.line, sizeof v.line, CASE_FORMAT " rows=%lld n=%lld strides %lld,%lld%s %s",
-             CASE_ARGS(c), (long long)rows, (long long)n, (long long)row_stride, (long long)stride,
-             offsets ? " segments" : "", data_names[kind]);
+             CASE_ARGS(c), (long long)rows, (long long)n, (long long)in.row_stride,
+             (long long)in.stride, offsets ? " segments" : "", data_names[kind]);
     reduced_rows(&v);
     tally_window_options w = {(int64_t)(check_random() % 9), (int64_t)(check_random() % 4),
                               (tally_edges)(check_random() % (offsets ? 2 : 3)), 0};
@@ -328,12 +340,12 @@ static void check_centred_windows(const test_case *c)
                                                    {3, 12, TALLY_EDGES_MISSING, 5}};
     for (int i = 0; i < 2; i++) {
         given_window = &windows[i];
-        check_view(c, 5, 100 + 17 * i, 100 + 17 * i, 1, NULL, TL_DATA_PLAIN);
-        check_view(c, 17 + i, 60, 1, 17 + i, NULL, TL_DATA_PLAIN);
-        check_view(c, 3, 300, 1, 3, NULL, TL_DATA_PLAIN);
+        check_view(c, rows_of(5, 100 + 17 * i, 100 + 17 * i, 1), TL_DATA_PLAIN);
+        check_view(c, rows_of(17 + i, 60, 1, 17 + i), TL_DATA_PLAIN);
+        check_view(c, rows_of(3, 300, 1, 3), TL_DATA_PLAIN);
     }
     given_window = NULL;
-    check_view(c, 1003, 9, 1, 1003, NULL, TL_DATA_PLAIN); /* wider than a strip */
+    check_view(c, rows_of(1003, 9, 1, 1003), TL_DATA_PLAIN); /* wider than a strip */
 }
 
 static void check_views(const test_case *c)
@@ -342,18 +354,18 @@ static void check_views(const test_case *c)
     for (int i = 0; i < (check_quick ? 2 : 5); i++) {
         tl_data kind = (tl_data)(check_random() % TL_DATA_KINDS);
         int64_t rows = (int64_t)(check_random() % 40), n = (int64_t)(check_random() % 90);
-        check_view(c, rows, n, n, 1, NULL, kind);               /* rows */
-        check_view(c, rows, n, n + 5, 1, NULL, kind);           /* rows of a wider matrix */
-        check_view(c, rows, n, 1, rows ? rows : 1, NULL, kind); /* columns */
-        check_view(c, rows, n, 1, rows + 3, NULL, kind);        /* some columns */
-        check_view(c, rows % 9, n, n * 3, 3, NULL, kind);       /* every third */
-        check_view(c, rows % 9, n, -n, -1, NULL, kind);         /* backwards */
+        check_view(c, rows_of(rows, n, n, 1), kind);               /* rows */
+        check_view(c, rows_of(rows, n, n + 5, 1), kind);           /* rows of a wider matrix */
+        check_view(c, rows_of(rows, n, 1, rows ? rows : 1), kind); /* columns */
+        check_view(c, rows_of(rows, n, 1, rows + 3), kind);        /* some columns */
+        check_view(c, rows_of(rows % 9, n, n * 3, 3), kind);       /* every third */
+        check_view(c, rows_of(rows % 9, n, -n, -1), kind);         /* backwards */
         offsets[0] = (int64_t)(check_random() % 5);
         for (int r = 0; r < 39; r++)
             offsets[r + 1] = offsets[r] + (int64_t)(check_random() % 3 ? check_random() % 20 : 0) +
                              (r == 20 ? 300 : 0);
-        check_view(c, 39, 0, 0, 1, offsets, kind);
-        check_view(c, 39, 0, 0, 2, offsets, kind);
+        check_view(c, segments_of(39, 1, offsets), kind);
+        check_view(c, segments_of(39, 2, offsets), kind);
     }
 }
 
@@ -375,19 +387,19 @@ static void check_lanes(const test_case *c)
             rows *n > 40000 || rows > 20 ? (rows = rows / 2) : (n = n / 2);
         switch (check_below(7)) {
         case 0:
-            check_view(c, rows, n, n, 1, NULL, kind);
+            check_view(c, rows_of(rows, n, n, 1), kind);
             break;
         case 1:
-            check_view(c, rows, n, n + 1 + check_below(8), 1, NULL, kind);
+            check_view(c, rows_of(rows, n, n + 1 + check_below(8), 1), kind);
             break;
         case 2:
-            check_view(c, rows, n, 1, rows + check_below(2), NULL, kind);
+            check_view(c, rows_of(rows, n, 1, rows + check_below(2)), kind);
             break;
         case 3:
-            check_view(c, rows, n, -1, -rows, NULL, kind); /* columns, backwards */
+            check_view(c, rows_of(rows, n, -1, -rows), kind); /* columns, backwards */
             break;
         case 4:
-            check_view(c, rows, n, 2 * n, 2, NULL, kind);
+            check_view(c, rows_of(rows, n, 2 * n, 2), kind);
             break;
         /* segments: short ones, of any length, or a long one among them; first ones that are
            empty */
@@ -402,7 +414,7 @@ static void check_lanes(const test_case *c)
                                                : offsets[r] > LANES_MOST / 2 ? 0
                                                                              : length);
             }
-            check_view(c, rows, 0, 0, 1 + (check_below(5) == 0), offsets, kind);
+            check_view(c, segments_of(rows, 1 + (check_below(5) == 0), offsets), kind);
         }
         }
     }
@@ -423,18 +435,18 @@ static void check_threads(const test_case *c)
     if (c->threads == 2) return;
     switch (check_random() % 4) {
     case 0:
-        check_view(c, rows, n, n, 1, NULL, kind);
+        check_view(c, rows_of(rows, n, n, 1), kind);
         return;
     case 1:
-        check_view(c, rows, n, n + 1, 1, NULL, kind);
+        check_view(c, rows_of(rows, n, n + 1, 1), kind);
         return;
     case 2:
-        check_view(c, rows, n, 1, rows, NULL, kind);
+        check_view(c, rows_of(rows, n, 1, rows), kind);
         return;
     default:
         for (rows = 0; offsets[rows] < total; rows++)
             offsets[rows + 1] = offsets[rows] + 50 + (int64_t)(check_random() % 200);
-        check_view(c, rows, 0, 0, 1, offsets, kind);
+        check_view(c, segments_of(rows, 1, offsets), kind);
     }
 }
 

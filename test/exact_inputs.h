@@ -15,28 +15,32 @@ enum { PAIRS = 2600 };
 static char first[PAIRS * 8 * 3 + 64], second[PAIRS * 8 * 3 + 64];
 static unsigned char bits[2][PAIRS];
 
-/* Elements a .. b - 1 of sequence r (reversed: counted from its end), at least `least` of which
-   must count. */
-static void fold(const check_operator *o, const tally_view *in, int64_t r, int reverse, int64_t n,
-                 int64_t a, int64_t b, int64_t least, void *to)
+/* Elements a .. b - 1 of sequence r, which has n, at least `least` of which must count; reverse:
+   counted from its end. */
+typedef struct folded {
+    int64_t r, n, a, b, least;
+    int reverse;
+} folded;
+
+static void fold(const check_operator *o, const tally_view *in, folded p, void *to)
 {
     const int pairs = o->info.inputs == 2, skips = !strncmp(o->op, "nan", 3);
     exactly e;
     memset(&e, 0, sizeof e);
-    for (int64_t i = a; i < b; i++) {
+    for (int64_t i = p.a; i < p.b; i++) {
         double value[2] = {1, 1};
         int there = 1;
         for (const tally_view *v = in; v; v = v->next) {
-            const int64_t at = reverse ? n - 1 - i : i,
-                          place = v->offsets ? (v->offsets[r] + at) * v->stride
-                                             : r * v->row_stride + at * v->stride;
+            const int64_t at = p.reverse ? p.n - 1 - i : i,
+                          place = v->offsets ? (v->offsets[p.r] + at) * v->stride
+                                             : p.r * v->row_stride + at * v->stride;
             value[v != in] = real_of(v->dtype, (const char *)v->data +
                                                    place * (int64_t)tally_dtype_size(v->dtype));
             there &= is_there(v, place);
         }
         if (there) take_pair(&e, value[0], pairs ? value[1] : 1);
     }
-    if (e.count - (skips ? e.nan : 0) < least) memset(&e, 0, sizeof e);
+    if (e.count - (skips ? e.nan : 0) < p.least) memset(&e, 0, sizeof e);
     value_of(&e, o, to);
 }
 
@@ -177,14 +181,22 @@ static void series_of_inputs(tally *ctx, const check_operator *o, const tally_vi
             for (int64_t i = 0; i < m; i += step) {
                 const int64_t low = i - wo.before, high = i + wo.after + 1, least = wo.min_count;
                 const int full = low >= 0 && high <= m;
+                const int some = full || wo.edges == TALLY_EDGES_SHRINK || least > 0;
+                const folded scanned = {.r = r,
+                                        .n = m,
+                                        .b = i + !so.exclusive,
+                                        .reverse = so.reverse},
+                             window = {.r = r,
+                                       .n = m,
+                                       .a = low < 0 ? 0 : low,
+                                       .b = !some      ? 0
+                                            : high < m ? high
+                                                       : m,
+                                       .least = least};
                 if (!verb)
-                    fold(o, in, r, so.reverse, m, 0, i + !so.exclusive, 0,
-                         at + (so.reverse ? m - 1 - i : i) * o->result);
+                    fold(o, in, scanned, at + (so.reverse ? m - 1 - i : i) * o->result);
                 else
-                    fold(o, in, r, 0, m, low < 0 ? 0 : low,
-                         full || wo.edges == TALLY_EDGES_SHRINK || least > 0 ? (high < m ? high : m)
-                                                                             : 0,
-                         least, at + i / step * o->result);
+                    fold(o, in, window, at + i / step * o->result);
             }
         }
         const int64_t zero = in->offsets ? in->offsets[0] : 0,
@@ -219,7 +231,7 @@ static void inputs(tally *ctx, int kind)
     check_ok(ctx, tally_reduce(ctx, o.op, &in, got), o.op);
     for (int64_t r = 0; r < rows; r++) {
         const int64_t m = o_s ? offsets[r + 1] - offsets[r] : n;
-        fold(&o, &in, r, 0, m, 0, m, 0, want + r * o.result);
+        fold(&o, &in, (folded){.r = r, .n = m, .b = m}, want + r * o.result);
     }
     check_same(got, want, rows, o.result,
                "%s of %s and %s, kind %d, %lld x %lld, strides %lld, %lld, bits %d %d", o.op,

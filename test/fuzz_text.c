@@ -45,16 +45,15 @@ static void take_lines(tally_file *f, outcome *to, int64_t capacity)
     }
 }
 
-static tally_status read_some(tally_file *f, outcome *to, int64_t n, int64_t columns, int64_t width,
+/* Reads values, the first of which is in line number `row`. */
+static tally_status read_some(tally_file *f, outcome *to, unsigned char *values, int64_t row,
                               int64_t max, int64_t *got)
 {
-    if (to->times) {
-        return tally_file_read_times(f, to->values + n * width,
-                                     to->codes ? to->codes + n / columns : NULL,
-                                     to->times + n / columns, &to->dtype, max, got);
-    }
-    if (!to->codes) return tally_file_read(f, to->values + n * width, max, got);
-    return tally_file_read_by(f, to->values + n * width, to->codes + n / columns, max, got);
+    if (to->times)
+        return tally_file_read_times(f, values, to->codes ? to->codes + row : NULL, to->times + row,
+                                     &to->dtype, max, got);
+    if (!to->codes) return tally_file_read(f, values, max, got);
+    return tally_file_read_by(f, values, to->codes + row, max, got);
 }
 
 static void load(int fd, const tally_file_options *o, int64_t size, int64_t step, outcome *to)
@@ -77,7 +76,7 @@ static void load(int fd, const tally_file_options *o, int64_t size, int64_t step
         if (columns < 1 || info.ndim > 2 || !width) abort();
         const int64_t most = step < columns && o->by ? columns : step;
         while (got && !(to->status = read_some(
-                            f, to, n, columns, width,
+                            f, to, to->values + n * width, n / columns,
                             most < capacity / width - n ? most : capacity / width - n, &got))) {
             n += got;
             if (o->keep) take_lines(f, to, size + 64);

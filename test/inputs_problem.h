@@ -132,23 +132,23 @@ enum { STORE, NEXT, BITS_0, BITS_1, GOT, PLACES, BLOCKS };
 static tl_memory block[BLOCKS];
 static const char *only_op = "all", *only_type = "all";
 
-/* A view of rows x n, or of segments, on store[k] with random bits. */
-static tally_view view(int k, tally_dtype d, int64_t rows, int64_t n, const int64_t *offsets,
-                       int dense, int valid)
+/* Puts dense rows, or segments, of type d on store[k], with strides and bits chosen at random. */
+static tally_view view(int k, tally_view v, tally_dtype d, int dense, int valid)
 {
     /* half of them: of whole elements */
-    const int64_t shift = check_below(9), bytes = (int64_t)tally_dtype_size(d);
-    tally_view v = {
-        store[k] + (check_below(2) ? shift : check_below(3) * bytes), d, rows, n, n, 1, offsets};
-    const int64_t all = offsets ? offsets[rows] : rows * n;
+    const int64_t shift = check_below(9), bytes = (int64_t)tally_dtype_size(d), rows = v.rows,
+                  n = v.n;
+    v.data = store[k] + (check_below(2) ? shift : check_below(3) * bytes);
+    v.dtype = d;
+    const int64_t all = v.offsets ? v.offsets[rows] : rows * n;
     if (!dense) {
-        const int how = (int)check_below(offsets ? 2 : 4);
+        const int how = (int)check_below(v.offsets ? 2 : 4);
         if (how == 0) v.stride = 1 + check_below(2), v.row_stride = n * v.stride + check_below(3);
         if (how == 1) v.stride = -1, v.row_stride = n;
         if (how == 2) v.stride = rows, v.row_stride = 1; /* columns */
         if (how == 3) v.row_stride = n + check_below(5);
-        const int64_t back = v.stride < 0 && all ? (offsets ? all - 1 : n - 1) : 0;
-        v.data = (char *)v.data + back * (int64_t)tally_dtype_size(d);
+        const int64_t back = v.stride < 0 && all ? (v.offsets ? all - 1 : n - 1) : 0;
+        v.data = (char *)v.data + back * bytes;
         v.valid_offset = back;
     }
     if (valid)
@@ -221,11 +221,15 @@ static int make(problem *c)
     }
     bits_of(0);
     bits_of(1);
-    const int64_t *offsets = segments ? c->offsets : NULL;
+    const tally_view plain = {.rows = rows,
+                              .n = n,
+                              .row_stride = n,
+                              .stride = 1,
+                              .offsets = segments ? c->offsets : NULL};
     const int two = info.inputs == 2, first = (int)check_below(two ? 3 : 4) != 0;
-    c->in = view(0, a, rows, n, offsets, dense, first || !two);
+    c->in = view(0, plain, a, dense, first || !two);
     if (two) {
-        c->next = view(1, b, rows, n, offsets, dense, check_below(3) == 0);
+        c->next = view(1, plain, b, dense, check_below(3) == 0);
         c->in.next = &c->next;
     }
     return 1;

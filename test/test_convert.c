@@ -227,11 +227,15 @@ static void make(const row *r)
 
 /* ---- the checks ---- */
 
-/* n elements from number `first` on, `offset` bytes past an aligned address, to an address with
-   another offset. */
-static void check_place(const tl_convert *c, const row *r, const char *isa, int64_t first,
-                        int64_t n, int64_t offset, int64_t to_offset)
+/* n elements from number `first` on, and the bytes from aligned addresses to theirs and to the
+   results'. */
+typedef struct some {
+    int64_t first, n, offset, to_offset;
+} some;
+
+static void check_place(const tl_convert *c, const row *r, const char *isa, some s)
 {
+    const int64_t first = s.first, n = s.n, offset = s.offset, to_offset = s.to_offset;
     static _Alignas(64) char from[(SHORT + 1) * 8 + OFFSETS], guard[GUARD];
     static _Alignas(64) char to[(SHORT + 1) * 8 + OFFSETS + 2 * GUARD];
     char *y = to + GUARD + to_offset;
@@ -271,8 +275,8 @@ static void check_row(const tl_convert *c, const row *r, const char *isa, char *
     for (int64_t n = 0; n <= SHORT && check_failed == before; n++)
         for (int64_t offset = 0; offset < OFFSETS; offset += check_quick ? 7 : 1) {
             int64_t first = check_below(EXHAUSTIVE - SHORT);
-            check_place(c, r, isa, first, n, offset, (offset * 5 + n) % OFFSETS);
-            check_place(c, r, isa, first, n, (offset * 3 + n) % OFFSETS, offset);
+            check_place(c, r, isa, (some){first, n, offset, (offset * 5 + n) % OFFSETS});
+            check_place(c, r, isa, (some){first, n, (offset * 3 + n) % OFFSETS, offset});
         }
     if (check(check_failed == before, "%s, %s: short arrays", r->name, isa))
         check_end(c, r, isa, page);

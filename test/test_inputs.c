@@ -284,11 +284,15 @@ static void exact(tally *ctx)
         if (segments) c.offsets[0] = check_below(20);
         for (int64_t r = 0; r < rows && segments; r++)
             c.offsets[r + 1] = c.offsets[r] + check_below(2 * n / (rows + 1) + 1);
-        const int64_t *const offsets = segments ? c.offsets : NULL;
+        const tally_view plain = {.rows = rows,
+                                  .n = n,
+                                  .row_stride = n,
+                                  .stride = 1,
+                                  .offsets = segments ? c.offsets : NULL};
         for (int i = 0; i < 2; i++)
             check_fill(store[i], d, CAPACITY, (tl_data)check_below(TL_DATA_KINDS)), bits_of(i);
-        c.in = view(0, d, rows, n, offsets, dense, (int)check_below(2));
-        c.next = view(1, d, rows, n, offsets, dense, (int)check_below(2));
+        c.in = view(0, plain, d, dense, (int)check_below(2));
+        c.next = view(1, plain, d, dense, (int)check_below(2));
         if (two) c.in.next = &c.next;
         place_inputs(ctx, &c);
         void *const to = give_results(ctx, &c);

@@ -187,24 +187,25 @@ static void law_window(void)
 
 /* ---- views ---- */
 
-/* Any layout: each sequence alone gives the same bits as in the batch, for the three verbs; gaps
-   in the output stay. */
-/* The results of sequence r of a view, alone, by context 0: dense, at `one`. Returns their number. */
-static int64_t law_alone(const law *c, int verb, const tally_view *in, int64_t r,
-                         const tally_scan_options *s, const tally_window_options *w, char *one)
+/* Copies sequence r of a view to dense memory. */
+static tally_view dense(const tally_view *in, int64_t r)
 {
     static char copy[800 * 8];
+    const size_t bytes = tally_dtype_size(in->dtype);
     const int64_t begin = in->offsets ? in->offsets[r] * in->stride : r * in->row_stride,
-                  m = in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n,
-                  got = verb == 0   ? 1
-                        : verb == 1 ? m
-                                    : tally_window_length(m, w);
+                  m = in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
     for (int64_t i = 0; i < m; i++)
-        memcpy(copy + i * c->o.bytes,
-               (const char *)in->data + (begin + i * in->stride) * c->o.bytes, (size_t)c->o.bytes);
+        memcpy(copy + (size_t)i * bytes,
+               (const char *)in->data + (begin + i * in->stride) * (int64_t)bytes, bytes);
+    return tally_flat(copy, in->dtype, m);
+}
 
-    tally_view flat = tally_flat(copy, c->o.dtype, m),
-               alone = tally_flat(one, c->o.info.output, got);
+/* The results of a sequence, by context 0: dense, at `one`. Returns their number. */
+static int64_t law_alone(const law *c, int verb, tally_view flat, const tally_scan_options *s,
+                         const tally_window_options *w, char *one)
+{
+    const int64_t got = verb == 0 ? 1 : verb == 1 ? flat.n : tally_window_length(flat.n, w);
+    const tally_view alone = tally_flat(one, c->o.info.output, got);
     const tally_status status = verb == 0   ? tally_reduce(contexts[0], c->o.op, &flat, one)
                                 : verb == 1 ? tally_scan(contexts[0], c->o.op, &flat, &alone, s)
                                             : tally_window(contexts[0], c->o.op, &flat, &alone, w);
@@ -212,6 +213,8 @@ static int64_t law_alone(const law *c, int verb, const tally_view *in, int64_t r
     return got;
 }
 
+/* Any layout: each sequence alone gives the same bits as in the batch, for the three verbs; gaps
+   in the output stay. */
 static void law_view(void)
 {
     law c = pick(0);
@@ -264,7 +267,7 @@ static void law_view(void)
         memset(want, 0x77, (size_t)(out_total * size));
         for (int64_t r = 0; r < rows; r++) {
             static char one[800 * 16];
-            const int64_t got = law_alone(&c, verb, &in, r, &s, &w, one),
+            const int64_t got = law_alone(&c, verb, dense(&in, r), &s, &w, one),
                           to = verb == 0  ? r
                                : segments ? offsets[r] * out_stride
                                           : r * out_row;

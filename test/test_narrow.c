@@ -25,18 +25,27 @@ typedef struct {
 
 static char *place(int64_t bytes) { return y + check_below(MARGIN / bytes) * bytes; }
 
-/* The results of one sequence, whose elements and results are `stride` and `out` apart, into
-   want. */
-static void law(const one *c, const char *from, int64_t stride, int64_t n, char *to, int64_t out,
-                int reduces, const tally_scan_options *o)
+/* n elements that are `stride` apart. */
+typedef struct sequence {
+    const char *x;
+    int64_t stride, n;
+} sequence;
+
+/* The results of one sequence: of a scan, as far apart as its elements; o NULL: of a reduction. */
+static void law(const one *c, sequence q, const tally_scan_options *o, char *to)
 {
-    const int64_t b = c->bytes, back = o && o->reverse && n ? n - 1 : 0;
-    reference_prefixes(c->op, c->p, from + back * stride * b, back ? -stride : stride, n,
+    const int64_t b = c->bytes, n = q.n, stride = q.stride, back = o && o->reverse && n ? n - 1 : 0;
+    reference_prefixes(c->op, c->p, q.x + back * stride * b, back ? -stride : stride, n,
                        o ? o->init : NULL, prefixes);
-    if (reduces) memcpy(to, prefixes + n * b, (size_t)b);
-    for (int64_t i = 0; i < n && !reduces; i++)
-        memcpy(to + (back ? back - i : i) * out * b, prefixes + (i + !(o && o->exclusive)) * b,
+    if (!o) memcpy(to, prefixes + n * b, (size_t)b);
+    for (int64_t i = 0; i < n && o; i++)
+        memcpy(to + (back ? back - i : i) * stride * b, prefixes + (i + !o->exclusive) * b,
                (size_t)b);
+}
+
+static sequence sequence_of(const tally_view *in, const char *from, int64_t r)
+{
+    return (sequence){from, in->stride, in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n};
 }
 
 /* A view whose sequences begin at begin[r]: reduced and scanned. */
@@ -53,8 +62,7 @@ static void check_view(const one *c, const char *what, tally_view in, const int6
     memset(y, 1, sizeof y);
     memset(want, 1, sizeof want);
     for (int64_t r = 0; r < in.rows; r++)
-        law(c, x + begin[r] * b, in.stride, in.offsets ? in.offsets[r + 1] - in.offsets[r] : in.n,
-            want + r * b, 1, 1, NULL);
+        law(c, sequence_of(&in, x + begin[r] * b, r), NULL, want + r * b);
     check_ok(c->ctx, tally_reduce(c->ctx, c->name, &in, to), what);
     check_same(to, want, in.rows + MARGIN, b, "%s %s %s %s: %lld of %lld", c->name,
                tally_dtype_name(c->d), c->isa, what, (long long)in.rows, (long long)in.n);
@@ -66,8 +74,7 @@ static void check_view(const one *c, const char *what, tally_view in, const int6
     if (in_place) from.data = to;
     out.data = to;
     for (int64_t r = 0; r < in.rows; r++)
-        law(c, x + begin[r] * b, in.stride, in.offsets ? in.offsets[r + 1] - in.offsets[r] : in.n,
-            want + begin[r] * b, in.stride, 0, &o);
+        law(c, sequence_of(&in, x + begin[r] * b, r), &o, want + begin[r] * b);
     check_ok(c->ctx, tally_scan(c->ctx, c->name, &from, &out, &o), what);
     check_same(to, want, span + MARGIN, b,
                "scan %s %s %s %s: %lld of %lld, exclusive %d reverse %d init %d place %d", c->name,

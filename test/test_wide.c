@@ -13,28 +13,31 @@ static tally *wide, *alone;
 static _Alignas(64) char x[LONG * 8], y[LONG * 8 + 64], want[(LONG + 1) * 8];
 static unsigned char bits[LONG / 8 + 1];
 
-static void check_scan(const char *name, tally_dtype d, int64_t n, int exclusive, int in_place,
-                       int seeded, int skew)
+typedef struct scan_case {
+    int exclusive, in_place, seeded, skew; /* skew: bytes from an aligned address to the results */
+} scan_case;
+
+static void check_scan(const char *name, tally_dtype d, int64_t n, scan_case c)
 {
     const tl_scalar *op;
     tl_par p;
     char init[8];
-    tally_scan_options o = {.exclusive = exclusive, .init = seeded ? init : NULL};
+    tally_scan_options o = {.exclusive = c.exclusive, .init = c.seeded ? init : NULL};
     if (!check_ok(wide, tl_resolve(wide, name, d, &op, &p), name)) return;
     const int64_t in = op->elem_bytes, out = op->result_bytes;
     check_fill(x, d, n, TL_DATA_PLAIN);
     memcpy(init, x, (size_t)out);
     reference_prefixes(op, p, x, 1, n, o.init, want);
     for (int k = 0; k < 2; k++) {
-        char *to = y + skew;
+        char *to = y + c.skew;
         memset(y, 1, (size_t)(n * out) + 64);
-        if (in_place) memcpy(to = y, x, (size_t)(n * in));
-        const tally_view from = tally_flat(in_place ? to : x, d, n),
+        if (c.in_place) memcpy(to = y, x, (size_t)(n * in));
+        const tally_view from = tally_flat(c.in_place ? to : x, d, n),
                          results = tally_flat(to, op->out, n);
         check_ok(k ? alone : wide, tally_scan(k ? alone : wide, name, &from, &results, &o), name);
-        check_same(to, want + (exclusive ? 0 : out), n, out,
+        check_same(to, want + (c.exclusive ? 0 : out), n, out,
                    "scan %s %d n=%lld ex %d place %d init %d threads %d", name, (int)d,
-                   (long long)n, exclusive, in_place, seeded, k ? 1 : THREADS);
+                   (long long)n, c.exclusive, c.in_place, c.seeded, k ? 1 : THREADS);
     }
 }
 
@@ -49,17 +52,17 @@ static void scans(void)
               {"var", TALLY_F64, 0}};
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
         const int e = (int)check_below(2), seeded = of[k].seed && check_below(2);
-        check_scan(of[k].op, of[k].d, N + check_below(5000), e, 0, seeded, 0);
-        check_scan(of[k].op, of[k].d, N - check_below(5000), !e, 1, seeded, 0);
+        check_scan(of[k].op, of[k].d, N + check_below(5000), (scan_case){e, 0, seeded, 0});
+        check_scan(of[k].op, of[k].d, N - check_below(5000), (scan_case){!e, 1, seeded, 0});
     }
     const int64_t far = check_quick ? N : LONG;
-    check_scan("sum", TALLY_F32, far, 0, 0, 0, 0); /* past the caches */
-    check_scan("sum", TALLY_F32, far, 1, 1, 1, 0);
+    check_scan("sum", TALLY_F32, far, (scan_case){0}); /* past the caches */
+    check_scan("sum", TALLY_F32, far, (scan_case){.exclusive = 1, .in_place = 1, .seeded = 1});
     /* results that are not aligned to lines */
-    check_scan("sum", TALLY_F32, far, 0, 0, 0, 4);
+    check_scan("sum", TALLY_F32, far, (scan_case){.skew = 4});
     for (int64_t n = 1; n < 5000; n += 1 + check_below(300)) { /* tiles of any length */
-        check_scan("sum", TALLY_F32, n, n & 1, 0, n >> 1 & 1, 0);
-        check_scan("sum", TALLY_F64, n, !(n & 1), 1, n >> 1 & 1, 0);
+        check_scan("sum", TALLY_F32, n, (scan_case){n & 1, 0, n >> 1 & 1, 0});
+        check_scan("sum", TALLY_F64, n, (scan_case){!(n & 1), 1, n >> 1 & 1, 0});
     }
 }
 

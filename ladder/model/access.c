@@ -177,24 +177,31 @@ static int cost_global(group_state *g, const request *r, int line, int store)
 
 /* ---- races ---- */
 
-static void count_race(group_state *g, int line, int one, int other, int64_t at)
+/* Two accesses to a[at]: their threads and lines. */
+typedef struct race {
+    const array_info *a;
+    int64_t at;
+    int first, second, first_line, line;
+} race;
+
+static void count_race(group_state *g, const race *r)
 {
-    if (g->trace) trace_race(g->trace, one, other, at);
+    if (g->trace) trace_race(g->trace, r->first, r->second, r->at);
     g->counts->races++;
-    g->counts->line[counted_line(line)].races++;
+    g->counts->line[counted_line(r->line)].races++;
     g->step->races++;
 }
 
-/* Reports a race of threads `one` and `other` at a[at]. was: the line of the earlier access. */
-static void report_race(group_state *g, int line, int was, const array_info *a, int64_t at, int one,
-                        int other, const char *what)
+/* Reports a race within a group. what: as in "both write". */
+static void report_race(group_state *g, race r, const char *what)
 {
     char where[40] = "";
-    if (was != line) snprintf(where, sizeof where, " (lines %d and %d)", was, line);
-    count_race(g, line, one, other, at);
-    defect(g, DEFECT_RACE, line,
-           "race: threads %d and %d %s %s[%lld] in step %d with no barrier between%s", one, other,
-           what, a->name, (long long)at, g->step_number, where);
+    if (r.first_line != r.line)
+        snprintf(where, sizeof where, " (lines %d and %d)", r.first_line, r.line);
+    count_race(g, &r);
+    defect(g, DEFECT_RACE, r.line,
+           "race: threads %d and %d %s %s[%lld] in step %d with no barrier between%s", r.first,
+           r.second, what, r.a->name, (long long)r.at, g->step_number, where);
 }
 
 void watch_shared(group_state *g, const warp_state *w, const array_info *a, int64_t offset,
@@ -215,13 +222,13 @@ void watch_shared(group_state *g, const warp_state *w, const array_info *a, int6
     if (s->bulk) bulk_touched(g, s, a, at, thread, line);
     if (s->write_step == step && s->writer != thread && !(atomic && s->write_atomic) &&
         !(s->writer / g->warp == warp && s->write_epoch < w->epoch))
-        report_race(g, line, s->write_line, a, at, s->writer, thread,
+        report_race(g, (race){a, at, s->writer, thread, s->write_line, line},
                     reads ? "write and read" : "both write");
     if (!reads) {
         const int several = s->read_epoch < 0;
         if (s->read_step == step && (several || s->reader != thread) &&
             !(!several && s->reader / g->warp == warp && s->read_epoch < w->epoch))
-            report_race(g, line, s->read_line, a, at, s->reader, thread, "read and write");
+            report_race(g, (race){a, at, s->reader, thread, s->read_line, line}, "read and write");
         s->write_step = step;
         s->writer = (int16_t)thread;
         s->write_epoch = (int16_t)w->epoch;
@@ -271,13 +278,14 @@ void watch_global(group_state *g, const array_info *a, int64_t at, int thread, i
     if (wrote || was_read) {
         const int other_group = wrote ? s->writer_group - 1 : s->reader_group - 1,
                   other = wrote ? s->writer : s->reader;
+        const race r = {a, at, other, thread, wrote ? s->write_line : s->read_line, line};
         const char *const what = wrote && store ? "both write"
                                  : wrote        ? "write and read"
                                                 : "read and write";
         if (other_group == g->index) {
-            report_race(g, line, wrote ? s->write_line : s->read_line, a, at, other, thread, what);
+            report_race(g, r, what);
         } else {
-            count_race(g, line, other, thread, at);
+            count_race(g, &r);
             if (other_group >= 0)
                 defect(g, DEFECT_RACE, line,
                        "race: groups %d and %lld %s %s[%lld] (threads %d and %d), and groups are "
@@ -393,8 +401,9 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
     }
     if (!g->counts || !r.lanes) return;
     if (!g->step->line) g->step->line = i->line;
-    const int degree = a->shared ? cost_shared(g, &r, i->line, is_atomic) : 0;
-    const int sectors =
-        a->shared ? 0 : cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
-    if (g->trace) trace_access(g->trace, g, w, i, asked, width, degree, sectors);
+    const int writes = store || (is_atomic && i->op != DO_ATOMIC_GET);
+    const access_cost cost = {.width = width,
+                              .degree = a->shared ? cost_shared(g, &r, i->line, is_atomic) : 0,
+                              .sectors = a->shared ? 0 : cost_global(g, &r, i->line, writes)};
+    if (g->trace) trace_access(g->trace, g, w, i, asked, cost);
 }

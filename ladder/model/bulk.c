@@ -33,18 +33,22 @@ static bulk *arriving(group_state *g, const array_info *a, int64_t index, int th
     return b;
 }
 
-/* The word itself is read and changed, as by atomics: it must have been opened. */
-static void touch_word(group_state *g, const warp_state *w, const array_info *a, int64_t index,
-                       int thread, const instruction *i, opcode as)
+static instruction as_atomic(const instruction *i, opcode op)
 {
-    instruction like = *i;
-    like.op = (uint8_t)as;
+    instruction atomic = *i;
+    atomic.op = (uint8_t)op;
+    return atomic;
+}
+
+/* The word of b is read and changed, as by this atomic: it must have been opened. */
+static void touch_word(group_state *g, const warp_state *w, const array_info *a, const bulk *b,
+                       int thread, instruction atomic)
+{
     if (!g->counts) return;
-    const int64_t offset = a->offset + index * 8;
-    shadow *const s = &g->shared_shadow[offset / g->kernel->unit];
+    shadow *const s = &g->shared_shadow[b->offset / g->kernel->unit];
     /* others must come after a barrier */
     const int opened_now = s->write_step == g->step_number && !s->write_atomic;
-    watch_shared(g, w, a, offset, thread, &like);
+    watch_shared(g, w, a, b->offset, thread, &atomic);
     if (opened_now) s->write_atomic = 0;
 }
 
@@ -83,11 +87,18 @@ static void watch_copy(group_state *g, const warp_state *w, const instruction *i
     g->counts->sectors += sectors, g->step->sectors += sectors, at->sectors += sectors;
     g->counts->bytes_read += bytes, g->step->bytes += bytes, at->bytes += bytes;
     if (!g->trace) return;
-    const char *const values = g->shared + to->offset + asked[0] * size;
-    trace_bulk(g->trace, w, thread / g->warp, thread, i->line, i->b, asked[1], asked[2], values,
-               to->kind, 0, (int)sectors);
-    trace_bulk(g->trace, w, thread / g->warp, thread, i->line, i->a, asked[0], asked[2], values,
-               to->kind, 1, 0);
+    bulk_access access = {.line = i->line,
+                          .place = i->b,
+                          .index = asked[1],
+                          .count = asked[2],
+                          .values = g->shared + to->offset + asked[0] * size,
+                          .sectors = (int)sectors};
+    trace_bulk(g->trace, g, w, thread, &access);
+    access.write = 1;
+    access.place = i->a;
+    access.index = asked[0];
+    access.sectors = 0;
+    trace_bulk(g->trace, g, w, thread, &access);
 }
 
 /* a, b: arrays to and from; c: the first of four registers (where to, where from, how many, at
@@ -105,7 +116,7 @@ void bulk_copy(group_state *g, warp_state *w, const instruction *i)
         for (int k = 0; k < 4; k++) asked[k] = w->registers[(ptrdiff_t)(i->c + k) * g->lanes + l].i;
         bulk *const b = arriving(g, arrived, asked[3], thread, i->line);
         if (!b) continue;
-        touch_word(g, w, arrived, asked[3], thread, i, DO_ATOMIC_NEXT);
+        touch_word(g, w, arrived, b, thread, as_atomic(i, DO_ATOMIC_NEXT));
         b->started++;
         if (asked[0] < 0 || asked[2] < 0 || asked[0] > to->length ||
             asked[2] > to->length - asked[0]) {
@@ -147,7 +158,7 @@ void bulk_wait(group_state *g, warp_state *w, const instruction *i)
         const int64_t phase = w->registers[(ptrdiff_t)(i->b + 1) * g->lanes + l].i;
         bulk *const b = arriving(g, arrived, index, thread, i->line);
         if (!b) continue;
-        touch_word(g, w, arrived, index, thread, i, DO_ATOMIC_GET);
+        touch_word(g, w, arrived, b, thread, as_atomic(i, DO_ATOMIC_GET));
         if (!b->started || phase != (b->started - 1) % 2)
             defect(g, DEFECT_ENDLESS, i->line,
                    "thread %d waits for phase %lld of %s[%lld], where %d copies were started",

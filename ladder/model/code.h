@@ -30,8 +30,8 @@ typedef struct token {
     double real;
 } token;
 
-/* Tokens of text with its macros put in; caller frees *tokens. Returns their number, or -1
-   and a sentence. */
+/* Cuts the text, with its macros put in, into tokens; the caller frees *tokens. Returns their
+ * number, or -1 and a sentence. */
 int model_lex(const char *text, const char *name, token **tokens, char *error, size_t capacity);
 
 /* ---- code: operations on registers of one value a lane ---- */
@@ -149,13 +149,15 @@ typedef struct compiler {
 } compiler;
 
 void model_error(compiler *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Appends an instruction. Returns its number, or -1 after an error. */
 int emit(compiler *c, opcode op, kind k, int a, int b, int d);
 token *peek(compiler *c);
-void pass(compiler *c);                     /* the next token is done with; the end stays */
-int deeper(compiler *c);                    /* 0: too deep, and said so. Else nested-- when done */
+void pass(compiler *c); /* goes on to the token after the next; the end stays */
+/* Begins a nested statement or expression; the caller ends it by nested--. 0: an error. */
+int deeper(compiler *c);
 int is_sign(compiler *c, const char *text); /* is the next token this one? */
-int take(compiler *c, const char *text);    /* and if so, passes it */
-void expect(compiler *c, const char *text);
+int take(compiler *c, const char *text);    /* if it is, passes it */
+void expect(compiler *c, const char *text); /* passes it, or is an error */
 int is_word(compiler *c, const char *text);
 int take_word(compiler *c, const char *text);
 int new_register(compiler *c);
@@ -166,30 +168,30 @@ void parse_statement(compiler *c);
 int type_of(compiler *c, const token *t, kind *k); /* does t name a type? */
 int parse_type(compiler *c, kind *k, int *quad);   /* passes a type, if there is one */
 typed parse_expression(compiler *c);               /* with assignments */
-typed whole_index(compiler *c);                    /* of an array */
-typed parse_term(compiler *c);                     /* of a sum */
-/* what a variable without a value holds: a conspicuous one; set: 0 */
+typed whole_index(compiler *c);                    /* an expression that is an index, as i64 */
+typed parse_term(compiler *c);                     /* an operand of + and - */
+/* Lets constant `at` be what a variable without a value holds: a number that is noticed; set: 0. */
 void unknown_value(compiler *c, int at, kind k, int set);
 /* value.c: places */
 reference parse_reference(compiler *c); /* NAME, NAME + i, &NAME[i], tile[i] of two dimensions */
-typed parse_index(compiler *c, const name_entry *e); /* [i], [i][j]: of the whole array */
-typed offset_index(compiler *c, int offset, typed index);
+typed parse_index(compiler *c, const name_entry *e);      /* [i], [i][j]: of the whole array */
+typed offset_index(compiler *c, int offset, typed index); /* index + register `offset`, if >= 0 */
 typed load_element(compiler *c, int array, typed index);
 void store_element(compiler *c, int array, typed index, typed v);
+/* Arrays of one thread: a load, a store, a declaration from its '[' on. */
 typed own_element(compiler *c, const name_entry *e, typed index);
 void own_store(compiler *c, const name_entry *e, typed index, typed v);
-void own_array(compiler *c, const char *name, kind k); /* its declaration, at '[' */
-int parse_sides(compiler *c, int64_t *sides);          /* [2][3]: their number */
-void declare_pointer(compiler *c);                     /* behind '*': name = reference */
+void own_array(compiler *c, const char *name, kind k);
+int parse_sides(compiler *c, int64_t *sides); /* reads [2][3]; returns the number of sides */
+void declare_pointer(compiler *c);            /* reads what follows '*': name = reference */
 /* function.c */
 void function_text(compiler *c); /* FUNCTION type name(parameters) { ... } at the top of a text */
 int call_function(compiler *c, const char *name, typed *out); /* 0: there is none of this name */
 void parse_return(compiler *c);
-/* an expression whose value is not used */
-void parse_effect(compiler *c);
-/* A call of one of the dialect's functions, behind its name: 0, there is none of this name. */
+void parse_effect(compiler *c); /* an expression whose value is not used */
+/* Reads a call of one of the dialect's functions after its name. 0: there is none of this name. */
 int parse_call(compiler *c, const char *name, typed *out);
-/* load4(array, index), behind its name: the first of four registers in a row, one access */
+/* Reads load4(array, index) after its name, one access. Returns the first of four registers. */
 int load_quad(compiler *c);
 /* value.c. emit_value: an operation with its result in a new register; truth: 0 or 1. */
 typed emit_value(compiler *c, opcode op, kind k, int b, int operand);
@@ -277,8 +279,10 @@ typedef struct group_state {
     model_finding found[DEFECTS];
 } group_state;
 
+/* Run an instruction on the active lanes of a warp. */
 void compute(group_state *g, warp_state *w, const instruction *i);
 void access_memory(group_state *g, warp_state *w, const instruction *i);
+/* Look for races and other defects in an access of a thread. */
 void watch_shared(group_state *g, const warp_state *w, const array_info *a, int64_t offset,
                   int thread, const instruction *i);
 void watch_global(group_state *g, const array_info *a, int64_t at, int thread, int store, int line);
@@ -286,13 +290,13 @@ void bulk_copy(group_state *g, warp_state *w, const instruction *i); /* bulk.c *
 void bulk_wait(group_state *g, warp_state *w, const instruction *i);
 void bulk_touched(group_state *g, const shadow *s, const array_info *a, int64_t at, int thread,
                   int line);
-/* those that its active lanes have started */
+/* Asynchronous copies that the warp's active lanes have started are complete. */
 void copies_arrive(group_state *g, const warp_state *w);
 /* Records a defect; the first of each kind is kept. */
 void defect(group_state *g, int what, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void start_group(group_state *g, int64_t index);
-/* to its end: 0; to where all groups meet: 1, and again from there */
+/* Runs the group to its end: 0; or to where all groups meet: 1, and the next call goes on there. */
 int run_group(group_state *g);
 lane get_element(const char *from, kind k);
 void put_element(char *to, kind k, lane v);
@@ -303,14 +307,25 @@ void trace_launch_starts(model_trace *t, const model_program *p, const kernel_co
                          const model_argument *arguments, int64_t groups);
 void trace_group_starts(model_trace *t, int64_t index);
 void trace_meeting(model_trace *t, const warp_state *w, int warp, int line, int all);
+/* A branch on which lanes disagree; those of `yes` go on. */
 void trace_split(model_trace *t, const group_state *g, const warp_state *w, int line, uint64_t yes);
-void trace_bulk(model_trace *t, const warp_state *w, int warp, int thread, int line, int place,
-                int64_t index, int64_t count, const char *values, kind k, int write, int sectors);
+/* One side of a bulk copy: elements index .. index + count - 1 of array `place`. */
+typedef struct bulk_access {
+    int line, place, write, sectors;
+    int64_t index, count;
+    const char *values;
+} bulk_access;
+/* Writes it as a lane's access to many elements; what does not fit is cut off. */
+void trace_bulk(model_trace *t, const group_state *g, const warp_state *w, int thread,
+                const bulk_access *b);
 void trace_wait(model_trace *t, const warp_state *w, int warp, int line, int place);
 void trace_shuffle(model_trace *t, const group_state *g, const warp_state *w, const instruction *i);
 /* before the access in which it is found */
 void trace_race(model_trace *t, int one, int other, int64_t index);
+typedef struct access_cost {
+    int width, degree, sectors; /* as in trace_event */
+} access_cost;
 /* After the access, so that the values are those in memory now. */
 void trace_access(model_trace *t, const group_state *g, const warp_state *w, const instruction *i,
-                  const lane *index, int width, int degree, int sectors);
+                  const lane *index, access_cost cost);
 #endif

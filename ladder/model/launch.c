@@ -235,26 +235,27 @@ static const kernel_code *find_kernel(const model_program *p, const char *name)
     return NULL;
 }
 
-int model_launch(model_program *p, const char *name, int64_t groups,
-                 const model_argument *arguments, int count, int watched_only, model_counts *counts,
-                 char *error, size_t capacity)
+int model_launch(model_program *p, const model_start *start, model_counts *counts, char *error,
+                 size_t capacity)
 {
+    const model_argument *const arguments = start->arguments;
+    const int64_t groups = start->groups;
     launch l = {.program = p,
-                .kernel = find_kernel(p, name),
+                .kernel = find_kernel(p, start->kernel),
                 .arguments = arguments,
                 .groups = groups,
+                .watched_only = start->watched_only && counts,
                 .lock = PTHREAD_MUTEX_INITIALIZER};
-    l.watched_only = watched_only && counts;
-    if (!l.kernel || l.kernel->parameters != count) {
-        snprintf(error, capacity, "%s: there is no kernel '%s' of %d parameters", p->name, name,
-                 count);
+    if (!l.kernel || l.kernel->parameters != start->count) {
+        snprintf(error, capacity, "%s: there is no kernel '%s' of %d parameters", p->name,
+                 start->kernel, start->count);
         return -1;
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < start->count; i++) {
         const int memory = l.kernel->parameter_array[i] >= 0;
         if (memory == (arguments[i].data != NULL)) continue;
         snprintf(error, capacity, "%s: parameter %d of the kernel '%s' must be %s", p->name, i + 1,
-                 name, memory ? "a whole number (i64)" : "memory (GLOBAL)");
+                 start->kernel, memory ? "a whole number (i64)" : "memory (GLOBAL)");
         return -1;
     }
     model_counts *three = counts ? calloc(3, sizeof *three) : NULL;

@@ -126,12 +126,19 @@ typedef struct model_counts {
     model_finding found[DEFECTS];
 } model_counts;
 
-/* Runs a kernel over `groups` groups. counts may be NULL (values only, which is much faster); it
- * is added to. watched_only: the groups that are not looked at are left out, so that counts of
- * large launches cost little; memory then holds few results. Returns 0, or -1 with a sentence in
- * error (no such kernel, an access outside of its memory, a loop without end). */
-int model_launch(model_program *program, const char *kernel, int64_t groups,
-                 const model_argument *arguments, int count, int watched_only, model_counts *counts,
+typedef struct model_start {
+    const char *kernel;
+    int64_t groups;
+    const model_argument *arguments;
+    int count; /* of the arguments */
+    /* the groups that are not looked at are left out, so that counts of large launches cost little;
+     * memory then holds few results */
+    int watched_only;
+} model_start;
+/* Runs a kernel. counts may be NULL (values only, which is much faster); it is added to. Returns 0,
+ * or -1 with a sentence in error (no such kernel, an access outside of its memory, a loop without
+ * end). */
+int model_launch(model_program *program, const model_start *start, model_counts *counts,
                  char *error, size_t capacity);
 
 /* The kernels of a text, in order; NULL past the end. */

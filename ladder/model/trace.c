@@ -87,27 +87,27 @@ void trace_split(model_trace *t, const group_state *g, const warp_state *w, int 
     e->active = w->mask;
 }
 
-/* A bulk copy as a lane's access of many elements; what does not fit is cut off. */
-void trace_bulk(model_trace *t, const warp_state *w, int warp, int thread, int line, int place,
-                int64_t index, int64_t count, const char *values, kind k, int write, int sectors)
+void trace_bulk(model_trace *t, const group_state *g, const warp_state *w, int thread,
+                const bulk_access *b)
 {
-    trace_array *const known = t->launches ? &t->launch[t->launches - 1].array[place] : NULL;
-    trace_event *e = known ? next_event(t, write ? TRACE_WRITE : TRACE_READ) : NULL;
+    trace_array *const known = t->launches ? &t->launch[t->launches - 1].array[b->place] : NULL;
+    trace_event *e = known ? next_event(t, b->write ? TRACE_WRITE : TRACE_READ) : NULL;
+    const kind k = g->kernel->arrays[b->place].kind;
     const int own = thread - w->first, most = MODEL_WARP_MOST * 4 / (own + 1);
     t->races_pending = 0;
     if (!e) return;
-    e->line = line;
-    e->warp = warp;
-    e->place = place;
-    e->sectors = sectors;
+    e->line = b->line;
+    e->warp = thread / g->warp;
+    e->place = b->place;
+    e->sectors = b->sectors;
     e->degree = 1;
-    e->width = (int)(count < most ? count : most);
+    e->width = (int)(b->count < most ? b->count : most);
     e->lanes = (uint64_t)1 << own;
     e->active = w->mask;
-    e->index[own] = (int32_t)index;
+    e->index[own] = (int32_t)b->index;
     for (int q = 0; q < e->width; q++)
-        e->value[own * e->width + q] = value_at(values + q * (int64_t)kind_bytes(k), k);
-    if (index + count > known->used) known->used = (int)(index + count);
+        e->value[own * e->width + q] = value_at(b->values + q * (int64_t)kind_bytes(k), k);
+    if (b->index + b->count > known->used) known->used = (int)(b->index + b->count);
 }
 
 void trace_wait(model_trace *t, const warp_state *w, int warp, int line, int place)
@@ -146,9 +146,9 @@ void trace_race(model_trace *t, int one, int other, int64_t index)
 }
 
 void trace_access(model_trace *t, const group_state *g, const warp_state *w, const instruction *i,
-                  const lane *index, int width, int degree, int sectors)
+                  const lane *index, access_cost cost)
 {
-    const int store = i->op == DO_STORE, place = store ? i->a : i->b;
+    const int store = i->op == DO_STORE, place = store ? i->a : i->b, width = cost.width;
     const array_info *a = &g->kernel->arrays[place];
     const int64_t size = (int64_t)kind_bytes(a->kind);
     const char *const base = a->shared ? g->shared + a->offset : g->arguments[a->parameter].data;
@@ -165,8 +165,8 @@ void trace_access(model_trace *t, const group_state *g, const warp_state *w, con
     e->line = i->line;
     e->warp = w->first / g->warp;
     e->place = place;
-    e->degree = degree;
-    e->sectors = sectors;
+    e->degree = cost.degree;
+    e->sectors = cost.sectors;
     e->width = width;
     e->active = w->mask;
     e->races = races;

@@ -31,11 +31,10 @@ static void run(model_program *p, const model_setting *setting)
             else
                 arguments[i] = (model_argument){NULL, 0, CELLS - 1, CELLS, NULL};
         }
-        if (model_launch(p, kernel->name, 3, arguments, kernel->parameters, 0, counts, sentence,
-                         sizeof sentence))
-            assert(sentence[0]);
-        model_launch(p, kernel->name, 2, arguments, kernel->parameters, 0, NULL, sentence,
-                     sizeof sentence);
+        model_start start = {kernel->name, 3, arguments, kernel->parameters, 0};
+        if (model_launch(p, &start, counts, sentence, sizeof sentence)) assert(sentence[0]);
+        start.groups = 2;
+        model_launch(p, &start, NULL, sentence, sizeof sentence);
     }
     (void)setting;
     free(counts);

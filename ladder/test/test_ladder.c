@@ -29,11 +29,11 @@ static row run_one(const ladder_options *o, const char *name, const char *text, 
     shape_report *s;
     ladder_error error = {0};
     const rung *g = find_rung(NULL, name);
-    row x = {0};
+    row x = {.rung = g, .text = text};
     if (!check(g != NULL, "no rung %s", name)) exit(1);
     report r = make_report(o, &p, &s, g->shape, n);
     s = &r.shapes[0];
-    const int code = run_rung(&r, s, g, text, p, 0, &x, &error);
+    const int code = run_rung(&r, s, p, 0, &x, &error);
     if (code) snprintf(x.reason, sizeof x.reason, "%.190s", error.sentence);
     if (code) x.verdict = SKIPPED; /* a text that does not compile */
     report_free(&r);
@@ -116,14 +116,14 @@ static void steps_are(const char *name, const int (*want)[3], int count)
     }
 }
 
-static void counts_are(const char *name, int64_t barriers, int64_t divergent, int64_t conflicts,
-                       int64_t requests, int64_t sectors, int64_t launches)
+static void counts_are(const char *name, model_counts want)
 {
     const row x = run_one(&plain, name, NULL, 65536);
     const model_counts *c = &x.counts;
     check(
-        c->barriers == barriers && c->divergent == divergent && c->conflicts == conflicts &&
-            c->requests == requests && c->sectors == sectors && c->launches == launches,
+        c->barriers == want.barriers && c->divergent == want.divergent &&
+            c->conflicts == want.conflicts && c->requests == want.requests &&
+            c->sectors == want.sectors && c->launches == want.launches,
         "%s: barriers %lld divergent %lld conflicts %lld requests %lld sectors %lld launches %lld",
         name, (long long)c->barriers, (long long)c->divergent, (long long)c->conflicts,
         (long long)c->requests, (long long)c->sectors, (long long)c->launches);
@@ -146,18 +146,37 @@ static void golden(void)
     /* 65536 i32, groups of 256: 256 groups, then TILES stops at 256 partials. By hand, tiled_1:
      * 9 barriers a group; 8 warps diverge in steps 1..5, 4, 2, 1 after that and one at the
      * store: 48 a group; 8 + 1 requests, 32 + 1 sectors. */
-    counts_are("tiled_1", 256 * 9, 256 * 48, 0, 256 * 9, 256 * 33, 1);
+    counts_are("tiled_1", (model_counts){.barriers = 256 * 9,
+                                         .divergent = 256 * 48,
+                                         .requests = 256 * 9,
+                                         .sectors = 256 * 33,
+                                         .launches = 1});
     /* tiled_2: conflicts of its steps 2, 4, 8, 8, 8, 4, 2, 1-fold: 3 accesses a warp, each n - 1
      * passes more, 4 2 1 1 1 1 1 1 warps */
-    counts_are("tiled_2", 256 * 9, 256 * 6, 256 * 3 * (4 * 1 + 2 * 3 + 7 + 7 + 7 + 3 + 1), 256 * 9,
-               256 * 33, 1);
-    counts_are("tiled_3", 256 * 9, 256 * 6, 0, 256 * 9, 256 * 33, 1);
+    counts_are("tiled_2", (model_counts){.barriers = 256 * 9,
+                                         .divergent = 256 * 6,
+                                         .conflicts = 256 * 3 * (4 * 1 + 2 * 3 + 7 + 7 + 7 + 3 + 1),
+                                         .requests = 256 * 9,
+                                         .sectors = 256 * 33,
+                                         .launches = 1});
+    counts_are("tiled_3", (model_counts){.barriers = 256 * 9,
+                                         .divergent = 256 * 6,
+                                         .requests = 256 * 9,
+                                         .sectors = 256 * 33,
+                                         .launches = 1});
     /* tiled_4: 128 groups load 512 each */
-    counts_are("tiled_4", 128 * 9, 128 * 6, 0, 128 * 17, 128 * 65, 1);
+    counts_are("tiled_4", (model_counts){.barriers = 128 * 9,
+                                         .divergent = 128 * 6,
+                                         .requests = 128 * 17,
+                                         .sectors = 128 * 65,
+                                         .launches = 1});
     /* simple_1: 16 launches, of 1024, 512, ..., 1 warps and five of less than a warp; 3 requests
      * a warp, of 4 sectors each, then of 2 (16 elements), then of 1 (8 and fewer) */
     /* and the one that clears the tail */
-    counts_are("simple_1", 0, 5, 0, 3 * (2047 + 5), 3 * (4 * 2047 + 2 + 4), 17);
+    counts_are("simple_1", (model_counts){.divergent = 5,
+                                          .requests = 3 * (2047 + 5),
+                                          .sectors = 3 * (4 * 2047 + 2 + 4),
+                                          .launches = 17});
     check(run_one(&plain, "tiled_2", NULL, 4096).counts.worst_degree == 8,
           "tiled_2: worst bank conflict");
     check(run_one(&plain, "blelloch", NULL, 4096).counts.worst_degree == 16,
@@ -258,8 +277,8 @@ static void expression(const char *text, kind k, double want)
                error))
         return;
     const model_argument arguments[] = {{cell, kind_bytes(k), 0, 0}, {NULL, 0, 11, 0}};
-    check(!model_launch(p, "one", 1, arguments, 2, 0, NULL, error, sizeof error), "%s: %s", text,
-          error);
+    const model_start start = {"one", 1, arguments, 2, 0};
+    check(!model_launch(p, &start, NULL, error, sizeof error), "%s: %s", text, error);
     const element e = data_get(cell, k, 0);
     check(k < KIND_F32 ? (double)e.i == want : e.f == want, "%s: %.17g instead of %.17g", text,
           k < KIND_F32 ? (double)e.i : e.f, want);
@@ -303,13 +322,13 @@ static void language(void)
  * in a hundred still compiles). */
 static int run_garbage(const rung *g, const char *text)
 {
-    row x;
+    row x = {.rung = g, .text = text};
     ladder_error error = {0};
     place *p;
     shape_report *s;
     report r = make_report(&plain, &p, &s, g->shape, 700);
     s = &r.shapes[0];
-    const int code = run_rung(&r, s, g, text, p, 0, &x, &error);
+    const int code = run_rung(&r, s, p, 0, &x, &error);
     check(!code || error.sentence[0], "%s: refused without a sentence", g->name);
     check(code || x.verdict == RIGHT || x.reason[0], "%s: %s without a reason", g->name,
           verdict_word(&x));

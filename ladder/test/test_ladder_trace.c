@@ -28,8 +28,8 @@ static void follow_changes_nothing(const char *text, const char *name, int threa
         const model_argument arguments[] = {{.data = in, .bytes = sizeof in},
                                             {.data = out[with], .bytes = sizeof out[with]},
                                             {.i64 = N}};
-        const int code = model_launch(p, "fold", GROUPS, arguments, 3, 0, &counts[with], sentence,
-                                      sizeof sentence);
+        const model_start start = {"fold", GROUPS, arguments, 3, 0};
+        const int code = model_launch(p, &start, &counts[with], sentence, sizeof sentence);
         check(!code, "%s: %s", name, sentence);
         check(with ? trace.count > 20 : trace.count == 0, "%s: %d events", name, trace.count);
         free(trace.event);

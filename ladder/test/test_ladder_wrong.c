@@ -149,7 +149,8 @@ static void reads(const char *what, const char *body, const char *word, int want
              body);
     const double start = clock_seconds();
     int code = model_compile(text, "t", &setting, &p, error, sizeof error);
-    if (!code) code = model_launch(p, "k", 1, arguments, 3, 0, NULL, error, sizeof error);
+    const model_start launch = {"k", 1, arguments, 3, 0};
+    if (!code) code = model_launch(p, &launch, NULL, error, sizeof error);
     check(clock_seconds() - start < 2, "%s: %.1f s", what, clock_seconds() - start);
     check(word ? code && strstr(error, word) && !strncmp(error, "t:", 2) : !code && out[0] == want,
           "%s: %d '%s', not '%s'; %d", what, code, error, word ? word : "", out[0]);

@@ -79,49 +79,50 @@ PyObject *pt_by(PyObject *module, PyObject *const *args, Py_ssize_t count)
     static const int places[] = {0, 4, 7, 8, 9, 10, 11, 12};
     static const char *const names[] = {"what",   "groups", "exclusive", "reverse",
                                         "before", "after",  "edges",     "min_count"};
-    pt_operand a, b, codes, result;
-    const pt_operand *next = NULL;
+    pt_operand codes;
+    pt_inputs in;
+    pt_result result = {.opened = 0};
     pt_verb verb;
     tally_view v;
-    int64_t number[8], shape[2];
-    PyObject *object = NULL;
+    int64_t number[8];
     if (pt_count("by", count, 15)) return NULL;
     for (int i = 0; i < 8; i++)
         if (pt_integer(args[places[i]], names[i], &number[i])) return NULL;
     const int64_t groups = number[1];
     if (open_codes(args[3], args[5] == Py_True, &codes, &v)) return NULL;
     pt_slot *slot = NULL;
-    int made = 0, ndim = 1, opened = 0;
+    int opened = 0;
     tally_status status = TALLY_OK;
     if (groups < 0 || groups >> 58) {
         PyErr_Format(PyExc_ValueError, "groups is %lld: must be 0..2^58 - 1", (long long)groups);
         goto done;
     }
-    if (pt_open_inputs(args[2], args[13], args[14], NULL, &a, &b, &next)) goto done;
+    if (pt_open_inputs(args[2], args[13], args[14], NULL, &in)) goto done;
     opened = 1;
-    if (pt_flatten(&a) || pt_make_even(&a) || (next && pt_make_even(&b)) || check(&a, next, &v))
+    if (pt_flatten(&in.a) || pt_make_even(&in.a) || (in.next && pt_make_even(&in.b)) ||
+        check(&in.a, in.next, &v))
         goto done;
-    const pt_operand *const all[] = {&a, (pt_operand *)(uintptr_t)next, &codes};
-    if (!(slot = pt_take_all(all, 3)) || pt_verb_of(slot, args[1], args[6], &a, next, &verb))
+    const pt_operand *const all[] = {&in.a, in.next, &codes};
+    if (!(slot = pt_take_all(all, 3)) || pt_verb_of(slot, args[1], args[6], &in.a, in.next, &verb))
         goto done;
     verb.what = (int)number[0];
     verb.scan = (tally_scan_options){(int)number[2], (int)number[3], NULL};
     verb.window = (tally_window_options){number[4], number[5], (tally_edges)number[6], number[7]};
-    shape[0] = verb.what == PT_REDUCE ? groups : a.size;
-    if (pt_open_result(&a, &verb, NULL, &ndim, shape, &result, &made, &object)) goto done;
-    Py_BEGIN_ALLOW_THREADS status = run(slot, &verb, &a, &v, groups, &result);
+    result.ndim = 1;
+    result.shape[0] = verb.what == PT_REDUCE ? groups : in.a.size;
+    if (pt_open_result(&in.a, &verb, NULL, &result)) goto done;
+    Py_BEGIN_ALLOW_THREADS status = run(slot, &verb, &in.a, &v, groups, &result.a);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
 done:
     pt_give_back(slot);
-    if (made) pt_close_result(&verb, &result);
-    if (status) Py_CLEAR(object);
+    if (result.opened) pt_close_result(&verb, &result.a);
+    if (status) Py_CLEAR(result.object);
     if (opened) {
-        object = pt_give(&a, object, ndim);
-        pt_close_next(next);
-        pt_close(&a);
+        result.object = pt_give(&in.a, result.object, result.ndim);
+        pt_close_inputs(&in);
     }
     pt_close(&codes);
-    return object;
+    return result.object;
 }
 
 /* ---- windows over rows that are sorted by group ---- */
@@ -144,7 +145,7 @@ static int falls(const pt_operand *keys, int64_t first, int64_t last)
 #undef LESS
 }
 
-/* The same window, turned around. */
+/* The window for keys that fall. */
 static tally_key_window turned(tally_key_window w)
 {
     return (tally_key_window){.low = -w.high,

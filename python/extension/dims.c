@@ -143,9 +143,12 @@ static void copy_line(char *to, int64_t to_step, const char *from, int64_t from_
 #undef LINE
 }
 
-void pt_pack(char *to, const char *from, const pt_dim *dim, int dims, int64_t first, int64_t count,
-             int64_t bytes)
+void pt_pack(char *to, const pt_elements *e, int64_t first, int64_t count)
 {
+    const pt_dim *const dim = e->dim;
+    const int dims = e->dims;
+    const int64_t bytes = e->bytes;
+    const char *from = e->data;
     int64_t at[PT_DIMS];
     if (dims == 0) {
         if (count) memcpy(to, from, (size_t)bytes);

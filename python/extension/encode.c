@@ -137,13 +137,14 @@ static int32_t find(encoder *e, const pt_key *k, const pt_text *t, int64_t row)
     }
 }
 
-/* The codes of the keys of rows row, row + 1, ... texts: NULL for numbers. */
+/* Finds the codes of the keys of m rows from e->row on. texts: NULL for numbers. */
 static void find_block(encoder *e, const pt_key *keys, const uint8_t *absent, const pt_text *texts,
-                       int64_t row, int64_t m, int32_t *codes)
+                       int64_t m)
 {
+    int32_t *const codes = e->codes + e->row;
     for (int64_t j = 0; e->slots && j < m && j < AHEAD; j++) prefetch(e, &keys[j]);
     for (int64_t j = 0; j < m && !e->failed; j++) {
-        const int64_t at = row + j;
+        const int64_t at = e->row + j;
         if (e->slots && j + AHEAD < m) prefetch(e, &keys[j + AHEAD]);
         if (absent[j]) {
             codes[j] = missing_key(e, at);
@@ -239,7 +240,7 @@ static void number_rows(encoder *e, int64_t end)
         m = end - e->row < BLOCK ? end - e->row : BLOCK;
         e->no_text = pt_load_keys(e->from, e->row, m, keys, absent, texts);
         if (e->no_text) return;
-        find_block(e, keys, absent, has_text ? texts : NULL, e->row, m, e->codes + e->row);
+        find_block(e, keys, absent, has_text ? texts : NULL, m);
     }
 }
 

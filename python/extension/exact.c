@@ -56,9 +56,10 @@ static tally_status add(tally *ctx, tally_exact *sum, const pt_operand *a, int s
     }
     if (a->chunks) return status;
     if (!(v.data = malloc(PIECE))) return TALLY_NO_MEMORY;
+    const pt_elements all = {a->data, dim, dims, bytes};
     for (int64_t at = 0; at < a->size && !status; at += v.n) {
         v.n = a->size - at < PIECE / bytes ? a->size - at : PIECE / bytes;
-        pt_pack(v.data, a->data, dim, dims, at, v.n, bytes);
+        pt_pack(v.data, &all, at, v.n);
         status = call(ctx, sum, &v);
     }
     free(v.data);
@@ -68,23 +69,22 @@ static tally_status add(tally *ctx, tally_exact *sum, const pt_operand *a, int s
 /* exact_add(state, x, sign, where) -> state */
 PyObject *pt_exact_add(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_operand a, b;
-    const pt_operand *next;
+    pt_inputs in;
     tally_exact sum;
     if (pt_count("exact_add", count, 4) || read_state(args[0], &sum)) return NULL;
     const long sign = PyLong_AsLong(args[2]);
     if (sign == -1 && PyErr_Occurred()) return NULL;
-    if (pt_open_inputs(args[1], Py_None, args[3], NULL, &a, &b, &next)) return NULL;
-    pt_slot *slot = pt_to_host(&a) ? NULL : pt_take(NULL, NULL);
+    if (pt_open_inputs(args[1], Py_None, args[3], NULL, &in)) return NULL;
+    pt_slot *slot = pt_to_host(&in.a) ? NULL : pt_take(NULL, NULL);
     PyObject *object = NULL;
     if (slot) {
         tally_status status;
-        Py_BEGIN_ALLOW_THREADS status = add(slot->ctx, &sum, &a, (int)sign);
+        Py_BEGIN_ALLOW_THREADS status = add(slot->ctx, &sum, &in.a, (int)sign);
         Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
         else object = state_of(&sum);
     }
     pt_give_back(slot);
-    pt_close(&a);
+    pt_close_inputs(&in);
     return object;
 }
 

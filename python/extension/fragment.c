@@ -40,6 +40,7 @@ static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, i
     int dims = a->size ? pt_join(dim, a->ndim) : 0;
     if (!a->chunks && (!a->size || dims == 0 || (dims == 1 && dim[0].in == verb->in_bytes)))
         return tally_fragment_make(ctx, verb->op, a->dtype, a->data, start, a->size, whole);
+    const pt_elements all = {a->data, dim, dims, verb->in_bytes};
     char *packed = a->chunks ? NULL : malloc(PIECE);
     tally_status status = tally_fragment_make(ctx, verb->op, a->dtype, NULL, start, 0, whole);
     if (!packed && !a->chunks) status = TALLY_NO_MEMORY;
@@ -51,7 +52,7 @@ static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, i
             x = a->chunks[chunk++].data;
         } else {
             now = a->size - at < PIECE / verb->in_bytes ? a->size - at : PIECE / verb->in_bytes;
-            pt_pack(packed, a->data, dim, dims, at, now, verb->in_bytes);
+            pt_pack(packed, &all, at, now);
         }
         status = tally_fragment_make(ctx, verb->op, a->dtype, x, start + at, now, &part);
         if (status) break;
@@ -70,30 +71,28 @@ static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, i
 /* fragment_make(op, x, start, next, where) -> bytes */
 PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_operand a, b;
-    const pt_operand *next;
+    pt_inputs in;
     pt_verb verb;
     int64_t start;
     PyObject *object = NULL;
     if (pt_count("fragment_make", count, 5) || pt_integer(args[2], "start", &start)) return NULL;
-    if (pt_open_inputs(args[1], args[3], args[4], NULL, &a, &b, &next)) return NULL;
-    const int good = !pt_check_device(&a, ~(uint64_t)0, NULL) &&
-                     !(next && pt_check_device(next, ~(uint64_t)0, NULL));
-    pt_slot *slot = good ? pt_take(&a, next) : NULL;
-    if (slot && !pt_verb_of(slot, args[0], Py_None, &a, next, &verb)) {
+    if (pt_open_inputs(args[1], args[3], args[4], NULL, &in)) return NULL;
+    const int good = !pt_check_device(&in.a, ~(uint64_t)0, NULL) &&
+                     !(in.next && pt_check_device(in.next, ~(uint64_t)0, NULL));
+    pt_slot *slot = good ? pt_take(&in.a, in.next) : NULL;
+    if (slot && !pt_verb_of(slot, args[0], Py_None, &in.a, in.next, &verb)) {
         tally_fragment *fragment = NULL;
         tally_status status;
-        pt_begin(a.size);
+        pt_begin(in.a.size);
         Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);
-        if (!status) status = make(slot->ctx, &verb, &a, start, &fragment);
+        if (!status) status = make(slot->ctx, &verb, &in.a, start, &fragment);
         status = pt_stream_end(slot, status);
         Py_END_ALLOW_THREADS if (!pt_end(status ? pt_raise(slot->ctx, status) : 0)) object =
             saved(slot->ctx, fragment);
         tally_fragment_free(fragment);
     }
     pt_give_back(slot);
-    pt_close_next(next);
-    pt_close(&a);
+    pt_close_inputs(&in);
     return object;
 }
 
@@ -110,7 +109,7 @@ PyObject *pt_fragment_none(PyObject *module, PyObject *const *args, Py_ssize_t c
         return NULL;
     pt_slot *slot = pt_take(NULL, NULL);
     PyObject *object = NULL;
-    if (slot && !pt_verb_for(slot, args[0], dtype, is_bool, &verb)) {
+    if (slot && !pt_verb_of_type(slot, args[0], dtype, is_bool, &verb)) {
         tally_status status =
             tally_fragment_make(slot->ctx, verb.op, dtype, NULL, start, 0, &fragment);
         if (status)
@@ -142,17 +141,16 @@ static int rows_of(const pt_operand *a, tally_view *v)
 /* fragment_rows(op, x, start) -> bytes: the rows of x, which has two axes, are sequences */
 PyObject *pt_fragment_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_operand a, b;
-    const pt_operand *next;
+    pt_inputs in;
     pt_verb verb;
     tally_view x;
     int64_t start;
     if (pt_count("fragment_rows", count, 3) || pt_integer(args[2], "start", &start)) return NULL;
-    if (pt_open_inputs(args[1], Py_None, Py_None, "a fragment of rows", &a, &b, &next)) return NULL;
+    if (pt_open_inputs(args[1], Py_None, Py_None, "a fragment of rows", &in)) return NULL;
     PyObject *object = NULL;
     pt_slot *slot = NULL;
-    if (!rows_of(&a, &x) && (slot = pt_take(NULL, NULL)) &&
-        !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb)) {
+    if (!rows_of(&in.a, &x) && (slot = pt_take(NULL, NULL)) &&
+        !pt_verb_of(slot, args[0], Py_None, &in.a, NULL, &verb)) {
         tally_fragment *fragment = NULL;
         tally_status status;
         Py_BEGIN_ALLOW_THREADS status =
@@ -162,7 +160,7 @@ PyObject *pt_fragment_rows(PyObject *module, PyObject *const *args, Py_ssize_t c
         tally_fragment_free(fragment);
     }
     pt_give_back(slot);
-    pt_close(&a);
+    pt_close_inputs(&in);
     return object;
 }
 
@@ -247,31 +245,29 @@ PyObject *pt_fragment_read(PyObject *module, PyObject *const *args, Py_ssize_t c
  * continue after `before` */
 PyObject *pt_scan_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_operand a, b;
-    const pt_operand *next;
+    pt_inputs in;
     pt_verb verb;
     tally_view x;
     char start[16];
     if (pt_count("scan_rows", count, 5)) return NULL;
-    if (pt_open_inputs(args[1], Py_None, Py_None, "a scan of rows", &a, &b, &next)) return NULL;
+    if (pt_open_inputs(args[1], Py_None, Py_None, "a scan of rows", &in)) return NULL;
     PyObject *object = NULL;
     pt_slot *slot = NULL;
     tally_fragment *before = NULL;
     tally_stream *s = NULL;
     tally_scan_options o = {.exclusive = PyObject_IsTrue(args[3]) > 0};
-    if (!rows_of(&a, &x) && (slot = pt_take(NULL, NULL)) &&
-        !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb) &&
+    if (!rows_of(&in.a, &x) && (slot = pt_take(NULL, NULL)) &&
+        !pt_verb_of(slot, args[0], Py_None, &in.a, NULL, &verb) &&
         (args[4] == Py_None || !pt_value_from(args[4], "init", verb.info.output, start)) &&
         (before = pt_fragment_load(slot, args[2]))) {
-        const int64_t shape[3] = {a.shape[0], a.shape[1], verb.info.lanes};
+        const int64_t shape[3] = {x.rows, x.n, verb.info.lanes};
         if (args[4] != Py_None) o.init = start;
         object = pt_array_new(verb.info.output, 0, 2 + (verb.info.lanes > 1), shape);
         if (object) {
-            const tally_view out =
-                tally_rows(pt_array_data(object), verb.info.output, a.shape[0], a.shape[1]);
+            const tally_view out = tally_rows(pt_array_data(object), verb.info.output, x.rows, x.n);
             tally_status status;
             Py_BEGIN_ALLOW_THREADS status =
-                tally_stream_scan_rows(slot->ctx, verb.op, a.dtype, x.rows, &o, &s);
+                tally_stream_scan_rows(slot->ctx, verb.op, x.dtype, x.rows, &o, &s);
             if (!status) status = tally_stream_resume(s, before);
             if (!status && x.n && x.rows) status = tally_stream_push_view(s, &x, &out);
             Py_END_ALLOW_THREADS if (status)
@@ -284,6 +280,6 @@ PyObject *pt_scan_rows(PyObject *module, PyObject *const *args, Py_ssize_t count
     tally_stream_close(s);
     tally_fragment_free(before);
     pt_give_back(slot);
-    pt_close(&a);
+    pt_close_inputs(&in);
     return object;
 }

@@ -101,8 +101,8 @@ static int copy_elements(pt_operand *a)
         return -1;
     }
     for (int i = 0; i < a->ndim; i++) dim[i] = (pt_dim){.n = a->shape[i], .in = a->strides[i]};
-    const int dims = pt_join(dim, a->ndim);
-    Py_BEGIN_ALLOW_THREADS pt_pack(copy, a->data, dim, dims, 0, a->size, bytes);
+    const pt_elements all = {a->data, dim, pt_join(dim, a->ndim), bytes};
+    Py_BEGIN_ALLOW_THREADS pt_pack(copy, &all, 0, a->size);
     Py_END_ALLOW_THREADS for (int i = a->ndim - 1; i >= 0; i--)
     {
         a->strides[i] = reach;
@@ -263,23 +263,28 @@ void pt_close_next(const pt_operand *given)
     if (given) pt_close((pt_operand *)(uintptr_t)given);
 }
 
-int pt_open_inputs(PyObject *x, PyObject *next, PyObject *where, const char *what, pt_operand *a,
-                   pt_operand *second, const pt_operand **given)
+int pt_open_inputs(PyObject *x, PyObject *next, PyObject *where, const char *what, pt_inputs *in)
 {
-    *given = NULL;
+    pt_operand *const a = &in->a;
+    in->next = NULL;
     if (pt_open(x, "x", a)) return -1;
     if (a->device >= 0 && what) {
         PyErr_Format(PyExc_ValueError, "x is on a device: %s takes host memory in this version",
                      what);
     } else if (!pt_leave_out(a, where, "where", 0) && !(pt_has_nulls(a) && pt_flatten(a)) &&
-               !pt_open_next(next, a, second, given)) {
-        if (!*given || second->device < 0 || !what) return 0;
+               !pt_open_next(next, a, &in->b, &in->next)) {
+        if (!in->next || in->b.device < 0 || !what) return 0;
         PyErr_Format(PyExc_ValueError, "next is on a device: %s takes host memory in this version",
                      what);
     }
-    pt_close_next(*given);
-    pt_close(a);
+    pt_close_inputs(in);
     return -1;
+}
+
+void pt_close_inputs(pt_inputs *in)
+{
+    pt_close_next(in->next);
+    pt_close(&in->a);
 }
 
 tally_dtype pt_common(tally_dtype a, tally_dtype b)

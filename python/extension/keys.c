@@ -81,10 +81,11 @@ int pt_open_places(PyObject *object, const char *name, pt_operand *a)
  * index and no name. */
 static int make_places(const pt_operand *a, int64_t n, pt_operand *places, PyObject **object)
 {
-    if (a->device >= 0) return pt_make(a, TALLY_I64, 0, 1, &n, places, object);
+    const pt_form form = {TALLY_I64, 0, 1, &n};
+    if (a->device >= 0) return pt_make(a, form, places, object);
     const pt_operand like = {.kind = a->kind == PT_OWN || !pt_numpy_empty ? PT_OWN : PT_NUMPY,
                              .device = -1};
-    return pt_make(&like, TALLY_I64, 0, 1, &n, places, object);
+    return pt_make(&like, form, places, object);
 }
 
 /* Copies n positions in host memory to an array of the kind that make_places makes. */
@@ -144,7 +145,7 @@ static PyObject *runs_on_host(pt_slot *slot, const pt_operand *a, const tally_vi
     return given;
 }
 
-/* The same on a device, where the library writes exactly the offsets. */
+/* The runs on a device, where the library writes exactly the offsets. */
 static PyObject *runs_on_device(pt_slot *slot, const pt_operand *a, const tally_view *v)
 {
     pt_operand places;
@@ -252,7 +253,8 @@ PyObject *pt_gather(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return NULL;
     }
     pt_slot *slot = pt_take(&a, &order);
-    if (slot && !pt_make(&a, a.dtype, a.is_bool, 1, &order.size, &result, &object)) {
+    const pt_form form = {a.dtype, a.is_bool, 1, &order.size};
+    if (slot && !pt_make(&a, form, &result, &object)) {
         tally_status status;
         out = (tally_view){
             .data = result.data, .dtype = a.dtype, .rows = 1, .n = order.size, .stride = 1};

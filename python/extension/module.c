@@ -66,7 +66,8 @@ static PyObject *packed(PyObject *module, PyObject *object)
         PyErr_Format(PyExc_ValueError, "x is on a device: bring it to the host first");
     else if ((copy = pt_array_new(TALLY_U8, 0, 1, &bytes)) && a.size) {
         char *to = pt_array_data(copy);
-        if (!a.chunks) pt_pack(to, a.data, dim, pt_join(dim, a.ndim), 0, a.size, each);
+        const pt_elements all = {a.data, dim, pt_join(dim, a.ndim), each};
+        if (!a.chunks) pt_pack(to, &all, 0, a.size);
         for (int64_t i = 0; i < a.chunk_count; to += a.chunks[i++].n * each)
             memcpy(to, a.chunks[i].data, (size_t)(a.chunks[i].n * each));
     }

@@ -109,10 +109,14 @@ int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted)
 /* Opens a second array and broadcasts it to a. None: *given becomes NULL. */
 int pt_open_next(PyObject *object, pt_operand *a, pt_operand *next, const pt_operand **given);
 void pt_close_next(const pt_operand *given);
+typedef struct pt_inputs {
+    pt_operand a, b;
+    const pt_operand *next; /* NULL, or &b */
+} pt_inputs;
 /* Opens x, without the elements that `where` leaves out, and the second array. what: the name of
  * a call that needs host memory, or NULL if device memory is allowed. */
-int pt_open_inputs(PyObject *x, PyObject *next, PyObject *where, const char *what, pt_operand *a,
-                   pt_operand *second, const pt_operand **given);
+int pt_open_inputs(PyObject *x, PyObject *next, PyObject *where, const char *what, pt_inputs *in);
+void pt_close_inputs(pt_inputs *in);
 /* Copies chunks to one piece of memory. */
 int pt_flatten(pt_operand *a);
 /* Copies elements of host memory whose strides are no multiples of their size, such as a field of
@@ -194,10 +198,15 @@ int pt_value_from(PyObject *number, const char *name, tally_dtype dtype, void *v
 
 /* A tuple of integers. */
 PyObject *pt_shape(int ndim, const int64_t *shape);
-/* Makes a new array of dense elements in C order, of the kind of `like`, and opens it as *a.
- * *object is a new reference. */
-int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape,
-            pt_operand *a, PyObject **object);
+/* The type and the shape of a new array. */
+typedef struct pt_form {
+    tally_dtype dtype;
+    int is_bool, ndim;
+    const int64_t *shape;
+} pt_form;
+/* Makes an array of dense elements in C order, of the kind of `like`, and opens it as *a. *object:
+ * a new reference. */
+int pt_make(const pt_operand *like, pt_form form, pt_operand *a, PyObject **object);
 /* A new array without values of PyTorch or CuPy, with the type and shape of *a, which it opens; on
  * the device of `like`. NULL without an exception: tally._kinds.give makes it. */
 PyObject *pt_library_empty(const pt_operand *like, pt_operand *a);
@@ -262,7 +271,7 @@ int pt_contexts_init(void);
 /* Takes a context for this call: of the thread's device, or of the CUDA device that holds the
  * operands (either may be NULL). NULL with an exception. */
 pt_slot *pt_take(const pt_operand *a, const pt_operand *out);
-/* The same for several arrays (NULL: none), which must be on one device and in one stream. */
+/* pt_take for several arrays (NULL: none), which must be on one device and in one stream. */
 pt_slot *pt_take_all(const pt_operand *const *all, int count);
 void pt_give_back(pt_slot *slot);
 /* Sets the exception of a failed call and returns -1. ctx NULL: a call without a context. */
@@ -297,10 +306,16 @@ int pt_axis(PyObject *axis, const pt_operand *a, int *at);
 /* Joins dimensions that one stride visits, and drops those of extent 1. Returns the number of the
  * others. */
 int pt_join(pt_dim *dim, int count);
+/* Elements of `bytes` bytes, by the strides `in` of the dimensions. */
+typedef struct pt_elements {
+    const char *data;
+    const pt_dim *dim;
+    int dims;
+    int64_t bytes;
+} pt_elements;
 /* Copies elements first .. first + count - 1, in C order of the dimensions, to dense memory.
  * Needs no GIL. */
-void pt_pack(char *to, const char *from, const pt_dim *dim, int dims, int64_t first, int64_t count,
-             int64_t bytes);
+void pt_pack(char *to, const pt_elements *from, int64_t first, int64_t count);
 /* The reverse: copies dense elements to places in `to`, by the strides `out`. */
 void pt_unpack(char *to, const char *from, const pt_dim *dim, int dims, int64_t count,
                int64_t bytes);
@@ -388,8 +403,8 @@ struct pt_verb {
  * `a`, and for `next`, which may be NULL. */
 int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a,
                const pt_operand *next, pt_verb *verb);
-/* The same for arrays that come later: of one type, and as many as the operator takes. */
-int pt_verb_for(pt_slot *slot, PyObject *op, tally_dtype dtype, int is_bool, pt_verb *verb);
+/* Like pt_verb_of for arrays that come later: of one type, and as many as the operator takes. */
+int pt_verb_of_type(pt_slot *slot, PyObject *op, tally_dtype dtype, int is_bool, pt_verb *verb);
 /* Closes an array of results. For bool, sets every byte to 0 or 1: the minimum of no u8 is 255. */
 void pt_close_result(const pt_verb *verb, pt_operand *result);
 /* Checks data on a device, which is not copied: one stride must visit what is reduced (mask: the
@@ -399,11 +414,17 @@ int pt_check_device(const pt_operand *a, uint64_t mask, const pt_operand *out);
 int pt_check_inputs(const pt_verb *verb, const pt_operand *next);
 /* Checks that a given `out` is an array for these results. */
 int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t *shape);
-/* Opens the array for results of *ndim axes, to which the lanes of the operator may add one. It
- * is `out`, which is open as *result if *opened, or a new array of the kind of `like`. *object is
- * a new reference. */
-int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, int *ndim,
-                   int64_t *shape, pt_operand *result, int *opened, PyObject **object);
+/* The array for results. */
+typedef struct pt_result {
+    pt_operand a;
+    int opened;       /* is a open? */
+    PyObject *object; /* a new reference, or NULL */
+    int ndim;
+    int64_t shape[PT_DIMS + 1];
+} pt_result;
+/* Opens the array for results of r->ndim axes, to which the lanes of the operator may add one. It
+ * is `out` if that is open already, or a new array of the kind of `like`. */
+int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, pt_result *r);
 /* Compute the results. No GIL. out of a reduction is dense. If memory runs out, the status is
  * TALLY_NO_MEMORY. */
 tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a, uint64_t mask,

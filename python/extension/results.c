@@ -14,21 +14,20 @@ PyObject *pt_shape(int ndim, const int64_t *shape)
 }
 
 /* numpy.empty(shape, dtype) */
-static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
-                            const int64_t *shape)
+static PyObject *make_numpy(const pt_operand *like, pt_form form)
 {
     /* a cache of dtypes; without the GIL two threads may fill an entry, with equal strings */
     static PyObject *names[16];
-    PyObject *type = NULL, *object = NULL, *sizes = pt_shape(ndim, shape);
-    if (dtype == TALLY_BF16) {
+    PyObject *type = NULL, *object = NULL, *sizes = pt_shape(form.ndim, form.shape);
+    if (form.dtype == TALLY_BF16) {
         type = PyObject_GetAttrString(like->converted ? like->converted : like->object, "dtype");
     } else {
-        int at = is_bool ? 0 : (int)dtype;
+        int at = form.is_bool ? 0 : (int)form.dtype;
         if (!names[at]) {
             PyObject *module = PyImport_ImportModule("numpy");
-            names[at] =
-                module ? PyObject_CallMethod(module, "dtype", "s", pt_dtype_typestr(dtype, is_bool))
-                       : NULL;
+            names[at] = module ? PyObject_CallMethod(module, "dtype", "s",
+                                                     pt_dtype_typestr(form.dtype, form.is_bool))
+                               : NULL;
             Py_XDECREF(module);
         }
         type = Py_XNewRef(names[at]);
@@ -40,9 +39,9 @@ static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bo
 }
 
 /* A large array in a block that is kept: numpy.asarray of an array of the extension. */
-static PyObject *make_large_numpy(tally_dtype dtype, int is_bool, int ndim, const int64_t *shape)
+static PyObject *make_large_numpy(pt_form form)
 {
-    PyObject *const own = pt_array_new(dtype, is_bool, ndim, shape);
+    PyObject *const own = pt_array_new(form.dtype, form.is_bool, form.ndim, form.shape);
     PyObject *const module = own ? PyImport_ImportModule("numpy") : NULL;
     PyObject *const object = module ? PyObject_CallMethod(module, "asarray", "O", own) : NULL;
     Py_XDECREF(module);
@@ -50,20 +49,19 @@ static PyObject *make_large_numpy(tally_dtype dtype, int is_bool, int ndim, cons
     return object;
 }
 
-static int is_large(tally_dtype dtype, int ndim, const int64_t *shape)
+static int is_large(pt_form form)
 {
-    double bytes = (double)tally_dtype_size(dtype);
-    for (int i = 0; i < ndim; i++) bytes *= (double)shape[i];
-    return bytes >= PT_LARGE && dtype != TALLY_BF16;
+    double bytes = (double)tally_dtype_size(form.dtype);
+    for (int i = 0; i < form.ndim; i++) bytes *= (double)form.shape[i];
+    return bytes >= PT_LARGE && form.dtype != TALLY_BF16;
 }
 
 /* PyTorch's, and all on a device, are made by the input's own library: give(object, dtype,
  * shape). */
-static PyObject *make_device(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim,
-                             const int64_t *shape)
+static PyObject *make_device(const pt_operand *like, pt_form form)
 {
-    PyObject *sizes = pt_shape(ndim, shape), *object = NULL;
-    PyObject *type = PyUnicode_FromString(pt_dtype_name(dtype, is_bool));
+    PyObject *sizes = pt_shape(form.ndim, form.shape), *object = NULL;
+    PyObject *type = PyUnicode_FromString(pt_dtype_name(form.dtype, form.is_bool));
     if (sizes && type)
         object = PyObject_CallFunctionObjArgs(pt_give_helper, like->object, type, sizes, NULL);
     Py_XDECREF(sizes);
@@ -71,48 +69,46 @@ static PyObject *make_device(const pt_operand *like, tally_dtype dtype, int is_b
     return object;
 }
 
-int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape,
-            pt_operand *a, PyObject **object)
+int pt_make(const pt_operand *like, pt_form form, pt_operand *a, PyObject **object)
 {
     *object = NULL;
     if (like->kind >= PT_TORCH) {
         pt_open_begin(NULL, "out", a);
-        a->dtype = dtype;
-        a->is_bool = is_bool;
-        a->ndim = ndim;
-        memcpy(a->shape, shape, (size_t)ndim * sizeof *shape);
+        a->dtype = form.dtype;
+        a->is_bool = form.is_bool;
+        a->ndim = form.ndim;
+        memcpy(a->shape, form.shape, (size_t)form.ndim * sizeof *form.shape);
         *object = pt_library_empty(like, a);
         if (*object || PyErr_Occurred()) return *object ? 0 : -1;
     }
     const int on_device = (pt_stays(like) || like->kind == PT_TORCH) && pt_give_helper,
-              numpy = like->kind == PT_NUMPY && (like->device < 0 || dtype != TALLY_BF16);
-    *object = on_device ? make_device(like, dtype, is_bool, ndim, shape)
-              : numpy && is_large(dtype, ndim, shape)
-                  ? make_large_numpy(dtype, is_bool, ndim, shape)
-              : numpy ? make_numpy(like, dtype, is_bool, ndim, shape)
-                      : pt_array_new(dtype, is_bool, ndim, shape);
+              numpy = like->kind == PT_NUMPY && (like->device < 0 || form.dtype != TALLY_BF16);
+    *object = on_device                 ? make_device(like, form)
+              : numpy && is_large(form) ? make_large_numpy(form)
+              : numpy                   ? make_numpy(like, form)
+                      : pt_array_new(form.dtype, form.is_bool, form.ndim, form.shape);
     if (!*object || !pt_open_out(*object, a)) return *object ? 0 : -1;
     Py_CLEAR(*object);
     return -1;
 }
 
-int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, int *ndim,
-                   int64_t *shape, pt_operand *result, int *opened, PyObject **object)
+int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, pt_result *r)
 {
     if (verb->info.lanes > 1) {
-        if (*ndim == PT_DIMS) {
+        if (r->ndim == PT_DIMS) {
             PyErr_Format(PyExc_ValueError, "x has too many axes: '%s' adds one", verb->op);
             return -1;
         }
-        shape[(*ndim)++] = verb->info.lanes;
+        r->shape[r->ndim++] = verb->info.lanes;
     }
-    if (*opened) {
-        if (pt_fits(result, verb, *ndim, shape)) return -1;
-        *object = Py_NewRef(out);
+    if (r->opened) {
+        if (pt_fits(&r->a, verb, r->ndim, r->shape)) return -1;
+        r->object = Py_NewRef(out);
         return 0;
     }
-    if (pt_make(like, verb->out, verb->out_bool, *ndim, shape, result, object)) return -1;
-    *opened = 1;
+    const pt_form form = {verb->out, verb->out_bool, r->ndim, r->shape};
+    if (pt_make(like, form, &r->a, &r->object)) return -1;
+    r->opened = 1;
     return 0;
 }
 

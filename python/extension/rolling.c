@@ -136,7 +136,7 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
         goto done;
     memcpy(shape, r.a.shape, sizeof shape);
     shape[r.axis] = (shape[r.axis] + r.step - 1) / r.step;
-    if (pt_make(&like, r.wanted, 0, r.a.ndim, shape, &out, &object)) goto done;
+    if (pt_make(&like, (pt_form){r.wanted, 0, r.a.ndim, shape}, &out, &object)) goto done;
     made = 1;
     pt_begin(2 * r.a.size);
     failed = pt_rolling_on_device(&r, &out, object, slot->ctx, &done);

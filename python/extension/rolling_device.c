@@ -16,7 +16,7 @@ typedef struct {
 
 static int make_temporary(const rolling *r, tally_dtype dtype, temporary *t)
 {
-    return pt_make(&r->a, dtype, 0, r->a.ndim, r->a.shape, &t->a, &t->object);
+    return pt_make(&r->a, (pt_form){dtype, 0, r->a.ndim, r->a.shape}, &t->a, &t->object);
 }
 
 static void close_temporary(temporary *t)

@@ -78,17 +78,17 @@ PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     static const char *const names[] = {"what",  "exclusive", "reverse",  "before",
                                         "after", "edges",     "min_count"};
-    pt_operand a, b, offsets, result;
+    pt_operand a, b, offsets;
     const pt_operand *next = NULL;
+    pt_result result = {.ndim = 1};
     pt_verb verb;
-    int64_t number[7], shape[2];
-    PyObject *object = NULL;
+    int64_t number[7];
     if (pt_count("segments", count, 13)) return NULL;
     for (int i = 0; i < 7; i++)
         if (pt_integer(args[i ? i + 4 : 0], names[i], &number[i])) return NULL;
     if (pt_open(args[2], "x", &a)) return NULL;
     pt_slot *slot = NULL;
-    int opened = open_offsets(args[3], &offsets, &a), made = 0, ndim = 1;
+    int opened = open_offsets(args[3], &offsets, &a);
     tally_status status = TALLY_OK;
     if (opened || pt_flatten(&a) || pt_make_even(&a) || pt_leave_out(&a, args[12], "where", 0) ||
         pt_open_next(args[11], &a, &b, &next) || (next && pt_make_even(&b)))
@@ -100,17 +100,17 @@ PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
     verb.scan = (tally_scan_options){(int)number[1], (int)number[2], NULL};
     verb.window = (tally_window_options){number[3], number[4], (tally_edges)number[5], number[6]};
     if (check(&verb, &a, &offsets)) goto done;
-    shape[0] = verb.what == PT_REDUCE ? offsets.size - 1 : a.size;
-    if (pt_open_result(&a, &verb, NULL, &ndim, shape, &result, &made, &object)) goto done;
-    Py_BEGIN_ALLOW_THREADS status = run(slot, &verb, &a, &offsets, &result);
+    result.shape[0] = verb.what == PT_REDUCE ? offsets.size - 1 : a.size;
+    if (pt_open_result(&a, &verb, NULL, &result)) goto done;
+    Py_BEGIN_ALLOW_THREADS status = run(slot, &verb, &a, &offsets, &result.a);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
 done:
     pt_give_back(slot);
-    if (made) pt_close_result(&verb, &result);
+    if (result.opened) pt_close_result(&verb, &result.a);
     if (!opened) pt_close(&offsets);
-    if (status) Py_CLEAR(object);
-    object = pt_give(&a, object, ndim);
+    if (status) Py_CLEAR(result.object);
+    result.object = pt_give(&a, result.object, result.ndim);
     pt_close_next(next);
     pt_close(&a);
-    return object;
+    return result.object;
 }

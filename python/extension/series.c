@@ -121,25 +121,27 @@ static int check_ranges(const pt_verb *given, int64_t n)
 /* Runs the call. *given has everything except the operator's facts. */
 static PyObject *series(PyObject *const *args, pt_verb *given, PyObject *init)
 {
-    pt_operand a, b, result;
+    pt_operand a, b;
     const pt_operand *next = NULL;
+    pt_result result;
     pt_verb verb;
-    int ndim, axis, opened = 0, failed = 1;
-    int64_t shape[PT_DIMS + 1];
+    int axis, failed = 1;
     char start[16];
-    PyObject *object = NULL, *out = args[4];
+    PyObject *out = args[4];
     if (pt_open(args[1], "x", &a)) return NULL;
     pt_slot *slot = NULL;
-    ndim = a.ndim;
+    result.opened = 0;
+    result.object = NULL;
+    result.ndim = a.ndim;
     if (pt_axis(args[2], &a, &axis) || pt_leave_out(&a, args[10], "where", 0) ||
         pt_open_next(args[9], &a, &b, &next))
         goto done;
     if (out != Py_None) {
-        if (pt_open_out(out, &result)) goto done;
-        opened = 1;
+        if (pt_open_out(out, &result.a)) goto done;
+        result.opened = 1;
     }
     const pt_operand *const all[] = {&a, next, given->bound, given->bound ? given->bound + 1 : NULL,
-                                     opened ? &result : NULL};
+                                     result.opened ? &result.a : NULL};
     if (!(slot = pt_take_all(all, 5)) || pt_verb_of(slot, args[0], args[3], &a, next, &verb))
         goto done;
     verb.what = given->what;
@@ -154,21 +156,23 @@ static PyObject *series(PyObject *const *args, pt_verb *given, PyObject *init)
     verb.start = given->start;
     verb.end = given->end;
     verb.least = given->least;
-    memcpy(shape, a.shape, (size_t)ndim * sizeof *shape);
+    int64_t *const shape = result.shape;
+    memcpy(shape, a.shape, (size_t)a.ndim * sizeof *shape);
     if (verb.what == PT_RANGES && check_ranges(given, a.shape[axis])) goto done;
     if (verb.what == PT_RANGES) shape[axis] = given->shift;
     if (verb.what == PT_WINDOW) shape[axis] = tally_window_length(a.shape[axis], &verb.window);
     shape[axis] += verb.initial;
-    if (pt_open_result(&a, &verb, out, &ndim, shape, &result, &opened, &object)) goto done;
-    failed = flatten(&verb, &a, &result) || series_into(slot, &verb, &a, axis, &result, object);
+    if (pt_open_result(&a, &verb, out, &result)) goto done;
+    failed = flatten(&verb, &a, &result.a) ||
+             series_into(slot, &verb, &a, axis, &result.a, result.object);
 done:
     pt_give_back(slot);
-    if (opened) failed ? pt_close(&result) : pt_close_result(&verb, &result);
-    if (failed) Py_CLEAR(object);
-    if (out == Py_None) object = pt_give(&a, object, ndim);
+    if (result.opened) failed ? pt_close(&result.a) : pt_close_result(&verb, &result.a);
+    if (failed) Py_CLEAR(result.object);
+    if (out == Py_None) result.object = pt_give(&a, result.object, result.ndim);
     pt_close_next(next);
     pt_close(&a);
-    return object;
+    return result.object;
 }
 
 /* scan(op, x, axis, dtype, out, exclusive, reverse, include_initial, init, next, where) */

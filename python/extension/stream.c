@@ -49,7 +49,7 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *names)
     stream *s = (stream *)PyType_GenericAlloc(type, 0);
     if (!s) return NULL;
     if (pt_dtype_of(dtype, &s->dtype, &s->is_bool) || !(s->slot = pt_take(NULL, NULL)) ||
-        pt_verb_for(s->slot, op, s->dtype, s->is_bool, &s->verb))
+        pt_verb_of_type(s->slot, op, s->dtype, s->is_bool, &s->verb))
         goto failed;
     tally_scan_options scan = {exclusive, 0, NULL};
     tally_window_options window = {before, after, (tally_edges)edges, min_count};
@@ -77,11 +77,10 @@ static PyObject *results(const stream *s, const pt_operand *like, const char *fr
     const pt_operand plain = {.kind = PT_NUMPY, .device = -1};
     pt_operand out;
     PyObject *object;
-    int64_t shape[2] = {made, s->verb.info.lanes};
+    const int64_t shape[2] = {made, s->verb.info.lanes};
+    const pt_form form = {s->verb.out, s->verb.out_bool, s->verb.info.lanes > 1 ? 2 : 1, shape};
     if (labelled && pt_numpy_empty) like = &plain;
-    if (pt_make(like, s->verb.out, s->verb.out_bool, s->verb.info.lanes > 1 ? 2 : 1, shape, &out,
-                &object))
-        return NULL;
+    if (pt_make(like, form, &out, &object)) return NULL;
     if (made) memcpy(out.data, from, (size_t)(made * s->verb.out_bytes));
     pt_close_result(&s->verb, &out);
     return pt_give(like, object, 1);
@@ -144,16 +143,16 @@ static PyObject *push(PyObject *self, PyObject *args, PyObject *names)
 {
     static const char *const words[] = {"", "next", "where", NULL};
     stream *s = (stream *)self;
-    pt_operand a, b;
-    const pt_operand *next;
+    pt_inputs in;
+    pt_operand *const a = &in.a;
     PyObject *x, *second = Py_None, *where = Py_None, *given = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, names, "O|$OO:push", (char **)(uintptr_t)words, &x,
                                      &second, &where))
         return NULL;
-    if (pt_open_inputs(x, second, where, "a stream", &a, &b, &next)) return NULL;
-    if (!pt_flatten(&a) && !fits(s, &a, next) && !enter(s)) {
-        const int64_t most = tally_stream_room(s->stream, a.size),
-                      known = tally_stream_results(s->stream, a.size);
+    if (pt_open_inputs(x, second, where, "a stream", &in)) return NULL;
+    if (!pt_flatten(a) && !fits(s, a, in.next) && !enter(s)) {
+        const int64_t most = tally_stream_room(s->stream, a->size),
+                      known = tally_stream_results(s->stream, a->size);
         int64_t made = 0, bytes;
         char *out = NULL;
         if (__builtin_mul_overflow(most > known ? most : known, s->verb.out_bytes, &bytes) ||
@@ -161,18 +160,17 @@ static PyObject *push(PyObject *self, PyObject *args, PyObject *names)
             PyErr_NoMemory();
         } else {
             tally_status status;
-            Py_BEGIN_ALLOW_THREADS status = push_run(s, &a, next, out, &made);
-            Py_END_ALLOW_THREADS s->kind = a.kind == PT_NUMPY ? PT_NUMPY : PT_OWN;
+            Py_BEGIN_ALLOW_THREADS status = push_run(s, a, in.next, out, &made);
+            Py_END_ALLOW_THREADS s->kind = a->kind == PT_NUMPY ? PT_NUMPY : PT_OWN;
             if (status)
                 pt_raise(s->slot->ctx, status);
             else
-                given = results(s, &a, out, made);
+                given = results(s, a, out, made);
         }
         free(out);
         atomic_store(&s->busy, 0);
     }
-    pt_close_next(next);
-    pt_close(&a);
+    pt_close_inputs(&in);
     return given;
 }
 

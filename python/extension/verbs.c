@@ -89,7 +89,7 @@ int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a
     return 0;
 }
 
-int pt_verb_for(pt_slot *slot, PyObject *op, tally_dtype dtype, int is_bool, pt_verb *verb)
+int pt_verb_of_type(pt_slot *slot, PyObject *op, tally_dtype dtype, int is_bool, pt_verb *verb)
 {
     tally_operator_info info;
     const pt_operand a = {.dtype = dtype, .is_bool = is_bool, .device = -1};
@@ -212,21 +212,22 @@ static int reduce_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, 
 /* reduce(op, x, axis, keepdims, dtype, out, next, where) */
 PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_operand a, b, result;
+    pt_operand a, b;
     const pt_operand *next = NULL;
+    pt_result result;
     pt_verb verb;
     uint64_t mask;
-    int ndim = 0;
-    int64_t shape[PT_DIMS + 1];
-    PyObject *object = NULL, *out = count == 8 ? args[5] : Py_None;
+    PyObject *out = count == 8 ? args[5] : Py_None;
     if (pt_count("reduce", count, 8) || pt_open(args[1], "x", &a)) return NULL;
     PyObject *second = args[6], *where = args[7];
     pt_slot *slot = NULL;
-    int keepdims = args[3] == Py_False ? 0 : PyObject_IsTrue(args[3]), opened = 0, failed = 1;
+    int keepdims = args[3] == Py_False ? 0 : PyObject_IsTrue(args[3]), failed = 1;
+    result.opened = result.ndim = 0;
+    result.object = NULL;
     if (keepdims < 0 || pt_axes(args[2], &a, &mask)) goto done;
     for (int i = 0; i < a.ndim; i++) {
         int fold = (int)(mask >> i & 1);
-        if (!fold || keepdims) shape[ndim++] = fold ? 1 : a.shape[i];
+        if (!fold || keepdims) result.shape[result.ndim++] = fold ? 1 : a.shape[i];
     }
     if (pt_rearrange(&a, &mask, &second, &where) || pt_leave_out(&a, where, "where", 0) ||
         pt_open_next(second, &a, &b, &next))
@@ -234,20 +235,20 @@ PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
     /* a stream of chunks cannot do these */
     if ((pt_has_nulls(&a) || !mask) && pt_flatten(&a)) goto done;
     if (out != Py_None) {
-        if (pt_open_out(out, &result)) goto done;
-        opened = 1;
+        if (pt_open_out(out, &result.a)) goto done;
+        result.opened = 1;
     }
-    const pt_operand *const all[] = {&a, next, opened ? &result : NULL};
+    const pt_operand *const all[] = {&a, next, result.opened ? &result.a : NULL};
     if (!(slot = pt_take_all(all, 3)) || pt_verb_of(slot, args[0], args[4], &a, next, &verb))
         goto done;
-    if (pt_open_result(&a, &verb, out, &ndim, shape, &result, &opened, &object)) goto done;
-    failed = reduce_into(slot, &verb, &a, mask, &result);
+    if (pt_open_result(&a, &verb, out, &result)) goto done;
+    failed = reduce_into(slot, &verb, &a, mask, &result.a);
 done:
     pt_give_back(slot);
-    if (opened) failed ? pt_close(&result) : pt_close_result(&verb, &result);
-    if (failed) Py_CLEAR(object);
-    if (out == Py_None) object = pt_give(&a, object, ndim);
+    if (result.opened) failed ? pt_close(&result.a) : pt_close_result(&verb, &result.a);
+    if (failed) Py_CLEAR(result.object);
+    if (out == Py_None) result.object = pt_give(&a, result.object, result.ndim);
     pt_close_next(next);
     pt_close(&a);
-    return object;
+    return result.object;
 }

@@ -54,7 +54,8 @@ tally_status pt_pack_axes(const pt_operand *a, const int *axes, pt_operand *dens
         pt_unpack_axes(dense);
         return TALLY_NO_MEMORY;
     }
-    pt_pack(dense->data, a->data, dim, dims, 0, a->size, bytes);
+    const pt_elements all = {a->data, dim, dims, bytes};
+    pt_pack(dense->data, &all, 0, a->size);
     if (a->valid) pack_bits(dense->bits, &to, a, dim, dims, 0);
     return TALLY_OK;
 }

@@ -49,14 +49,12 @@ static int64_t rows_now(int64_t rows, int64_t n)
 /* ---- data in pieces ---- */
 
 /* Dense pieces of one sequence, in order: the arrays of an Arrow stream, elements of an array
- * that are copied, or (dims is -1) parts of dense memory. */
+ * that are copied, or (from.dims is -1) parts of dense memory. */
 typedef struct {
     const pt_chunk *chunks; /* NULL: elements are copied */
-    const char *from;
-    const pt_dim *dim;
-    int dims;
+    pt_elements from;
     char *packed;
-    int64_t at, n, bytes;
+    int64_t at, n;
 } pieces;
 
 static const void *next_piece(pieces *p, int64_t *n)
@@ -65,14 +63,14 @@ static const void *next_piece(pieces *p, int64_t *n)
         *n = p->chunks->n;
         return p->chunks++->data;
     }
-    if (p->dims < 0) {
-        const char *part = pt_offset(p->from, p->at * p->bytes);
+    if (p->from.dims < 0) {
+        const char *part = pt_offset(p->from.data, p->at * p->from.bytes);
         *n = pt_piece(LONG_PIECE) < p->n - p->at ? pt_piece(LONG_PIECE) : p->n - p->at;
         p->at += *n;
         return part;
     }
-    *n = p->n - p->at < PIECE / p->bytes ? p->n - p->at : PIECE / p->bytes;
-    pt_pack(p->packed, p->from, p->dim, p->dims, p->at, *n, p->bytes);
+    *n = p->n - p->at < PIECE / p->from.bytes ? p->n - p->at : PIECE / p->from.bytes;
+    pt_pack(p->packed, &p->from, p->at, *n);
     p->at += *n;
     return p->packed;
 }
@@ -107,15 +105,14 @@ tally_status pt_walk_chunks(tally *ctx, const pt_verb *verb, const pt_operand *a
 
 /* ---- reduce ---- */
 
-/* Reduces one sequence that has several dimensions. */
+/* Reduces one sequence of n elements that has several dimensions. */
 static tally_status reduce_packed(tally *ctx, const pt_verb *verb, tally_dtype dtype,
-                                  const char *in, const pt_dim *dim, int dims, int64_t n, char *out)
+                                  const pt_elements *from, int64_t n, char *out)
 {
-    int whole = n <= PIECE / verb->in_bytes;
-    char *packed = malloc((size_t)((whole ? n : PIECE / verb->in_bytes) * verb->in_bytes));
+    int whole = n <= PIECE / from->bytes;
+    char *packed = malloc((size_t)((whole ? n : PIECE / from->bytes) * from->bytes));
     if (!packed) return TALLY_NO_MEMORY;
-    pieces p = {
-        .from = in, .dim = dim, .dims = dims, .packed = packed, .n = n, .bytes = verb->in_bytes};
+    pieces p = {.from = *from, .packed = packed, .n = n};
     tally_status status;
     if (whole) {
         int64_t all;
@@ -128,7 +125,7 @@ static tally_status reduce_packed(tally *ctx, const pt_verb *verb, tally_dtype d
     return status;
 }
 
-/* The same with two inputs or validity, for which there is no stream: copies all elements to
+/* reduce_packed with two inputs or validity, for which there is no stream: copies all elements to
  * dense memory, row after row. */
 static tally_status reduce_inputs(tally *ctx, const pt_verb *verb, const pt_operand *a,
                                   uint64_t mask, int64_t n, char *out)
@@ -210,8 +207,11 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
     tally_status status = TALLY_OK;
     if (nf > 1 || !pt_even(a, pt_bytes(a)) || (b && !pt_even(b, pt_bytes(b)))) {
         if (b || a->valid) return reduce_inputs(ctx, verb, a, mask, n, out);
-        do status = reduce_packed(ctx, verb, a->dtype, p.in, fold, nf, n, p.out);
-        while (!status && !(status = pt_went_on(n)) && step(keep, nk, at, &p));
+        pt_elements from = {NULL, fold, nf, verb->in_bytes};
+        do {
+            from.data = p.in;
+            status = reduce_packed(ctx, verb, a->dtype, &from, n, p.out);
+        } while (!status && !(status = pt_went_on(n)) && step(keep, nk, at, &p));
         return status;
     }
     pt_dim rows = nk ? keep[--nk] : (pt_dim){.n = 1}, one = nf ? fold[0] : (pt_dim){.n = 1};
@@ -221,7 +221,7 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
     }
     if (n > 2 * pt_piece(LONG_PIECE) && rows.n == 1 && nk == 0 && one.in == pt_bytes(a) &&
         a->device < 0 && !b && !a->valid) {
-        pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = pt_bytes(a)};
+        pieces parts = {.from = {p.in, NULL, -1, pt_bytes(a)}, .n = n};
         return stream_pieces(ctx, verb, a->dtype, &parts, n, out);
     }
     do status = reduce_rows(ctx, verb, a, &p, &rows, &one);
@@ -233,9 +233,11 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
 
 /* Fills the results before the first element with the result of an empty sequence. */
 static tally_status fill_first(tally *ctx, const pt_verb *verb, tally_dtype dtype, char *out,
-                               const pt_dim *keep, int nk, int64_t rows)
+                               const pt_dim *keep, int nk)
 {
     char value[64], *line;
+    int64_t rows = 1;
+    for (int i = 0; i < nk; i++) rows *= keep[i].n;
     tally_view none = {.dtype = dtype, .rows = 1, .stride = 1}, second = none;
     if (verb->next) {
         second.dtype = verb->next->dtype;
@@ -330,7 +332,7 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
                         b ? b->strides[axis] : 0};
     int64_t n = one.n, m = out->shape[axis];
     if (verb->initial || (verb->shift && m > 0)) {
-        if (out->device < 0) status = fill_first(ctx, verb, a->dtype, p.out, keep, nk, rows);
+        if (out->device < 0) status = fill_first(ctx, verb, a->dtype, p.out, keep, nk);
         if (status) return status;
         p.out += one.out;
         m--;
@@ -347,7 +349,7 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
     if (n > 2 * pt_piece(LONG_PIECE) && row.n == 1 && nk == 0 && one.in == pt_bytes(a) &&
         one.out == ob && !verb->scan.reverse && a->device < 0 && out->device < 0 && !b &&
         !a->valid && verb->what != PT_RANGES) {
-        pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = pt_bytes(a)};
+        pieces parts = {.from = {p.in, NULL, -1, pt_bytes(a)}, .n = n};
         return stream_pieces(ctx, verb, a->dtype, &parts, n, p.out);
     }
     do {

@@ -31,7 +31,7 @@ class Rolling:
     """
 
     __slots__ = (
-        "_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype", "_start", "_end", "_sorted", "_kept"
+        "_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype", "_start", "_end", "_sorted", "_back"
     )  # fmt: skip
     __module__ = "tally"
 
@@ -51,7 +51,7 @@ class Rolling:
         dropna=True,
     ):
         self._x, self._axis, self._dtype = x, axis, dtype
-        self._kept = self._sorted = self._start = self._end = None
+        self._back = self._sorted = self._start = self._end = None
         dims = list(getattr(x, "dims", ()))  # of xarray: only one of them may be left out
         if axis is None:
             self._axis = dims[0] if len(dims) == 1 else None if dims else 0
@@ -155,7 +155,7 @@ class Rolling:
                 other,
                 lambda x, y: groups.back(x, self._run(nan_form, groups.take(x), op, rows, groups.take(y))),
             )
-        return found if self._kept is None else self._kept(found, slice(None, None, self._step))
+        return found if self._back is None else self._back(found, slice(None, None, self._step))
 
     def _run(self, nan_form, x, op, rows, other):
         axis, dtype, start, end = self._axis, self._dtype, self._start, self._end
@@ -163,10 +163,10 @@ class Rolling:
         return _core.rolling(nan_form, x, axis, dtype, before, after, least, step, op, rows, other, start, end)
 
     def _column(self, x, name):
-        """A table without the column of times, which results get back, and the column; or a coordinate of xarray."""
+        """A table without the column ``name``, which results get back, and the column; or x and its coordinate."""
         if hasattr(x, "dims"):
             return x, x[name]
-        column, x, self._kept = _tables.column_named(x, name)
+        column, x, self._back = _tables.column_named(x, name)
         return x, column
 
 
@@ -175,7 +175,7 @@ def plain(x, window, axis, dtype):
     r = _new(Rolling)
     r._x, r._axis, r._dtype = x, axis, dtype
     r._before, r._after, r._minimum, r._step = window - 1, 0, window, 1
-    r._kept = r._sorted = r._start = r._end = None
+    r._back = r._sorted = r._start = r._end = None
     return r
 
 
@@ -211,7 +211,7 @@ def _plain(op):
     def method(self, **words):
         if words:
             _words.refuse(op, (), words, True)
-        if self._sorted is None and self._kept is None:
+        if self._sorted is None and self._back is None:
             least, step = self._minimum, self._step
             return rolling(
                 nan_form, self._x, self._axis, self._dtype, self._before, self._after, least, step, op, False, None,

@@ -312,25 +312,24 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
 
     const tl_scalar *scalar;
     tl_par par;
-    tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
-    if (!status && scalar->inputs == 2)
+    TL_TRY(tl_resolve(ctx, op, dtype, &scalar, &par));
+    if (scalar->inputs == 2)
         return tl_invalid(ctx, "op is '%.60s': it takes two inputs, a view whose next is another",
                           op);
-    if (!status)
-        status = ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_DEVICE, plan);
-    if (!status && strlen(op) < sizeof ctx->plans[0].op) {
+    TL_TRY(ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_DEVICE, plan));
+    if (strlen(op) < sizeof ctx->plans[0].op) {
         tl_plan_entry *entry = &ctx->plans[ctx->next_plan++ % TL_PLAN_ENTRIES];
         strcpy(entry->op, op);
         entry->dtype = dtype;
         entry->plan = *plan;
     }
-    return status;
+    return TALLY_OK;
 }
 
 tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
 {
-    tally_status status = tl_plan_of(ctx, op, dtype, plan);
-    return status || plan->core ? status : tl_plan_on_host(ctx, plan->op, plan->par, plan);
+    TL_TRY(tl_plan_of(ctx, op, dtype, plan));
+    return plan->core ? TALLY_OK : tl_plan_on_host(ctx, plan->op, plan->par, plan);
 }
 
 tally_status tl_plan_on_host(tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
@@ -342,17 +341,16 @@ tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl
 {
     const tl_scalar *scalar;
     tl_par par;
-    const tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
-    if (status || scalar->inputs == 1)
-        return status ? status : tl_plan_of_host(ctx, op, dtype, plan);
-    return tl_plan_on_host(ctx, scalar, par, plan);
+    TL_TRY(tl_resolve(ctx, op, dtype, &scalar, &par));
+    return scalar->inputs == 1 ? tl_plan_of_host(ctx, op, dtype, plan)
+                               : tl_plan_on_host(ctx, scalar, par, plan);
 }
 
 tally_status tl_host_only(tally *ctx, const void *p, const char *name, const char *what)
 {
     tl_device *const d = ctx ? ctx->device : NULL, *owner = NULL;
     if (!d || !p || !d->calls->owner) return TALLY_OK;
-    const tally_status status = d->calls->owner(d, ctx, p, &owner);
-    if (status || !owner) return status;
+    TL_TRY(d->calls->owner(d, ctx, p, &owner));
+    if (!owner) return TALLY_OK;
     return tl_unsupported(ctx, "%s is memory of %s: %s take host memory", name, owner->name, what);
 }

@@ -121,7 +121,7 @@ typedef struct tl_host_copies {
  * be written. Several devices cannot copy, and refuse device memory. */
 tally_status tl_host_copy(tl_host_copies *c, void **p, int64_t low, int64_t high, int back);
 
-/* The same for a view's elements, of `bytes` bytes each, and its validity bits; not for the
+/* tl_host_copy for a view's elements, of `bytes` bytes each, and its validity bits; not for the
  * view's next. */
 tally_status tl_host_view(tl_host_copies *c, tally_view *v, int64_t bytes, int back);
 

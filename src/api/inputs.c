@@ -33,27 +33,24 @@ tally_status tl_job_open(tl_job *j, tally *ctx, const char *op, const tl_call *c
     *j = (tl_job){.ctx = ctx, .here = here, .copies = {.ctx = ctx}};
     if (!ctx) return tl_no_context();
 
-    tally_status status = tl_host_call(&j->copies, call, &j->in, &j->next, &j->out);
-    if (!status)
-        status = named ? tl_form_fits(ctx, op, named->op, &j->in, "in")
-                       : tl_form_of(ctx, op, &j->in, &j->form);
+    TL_TRY(tl_host_call(&j->copies, call, &j->in, &j->next, &j->out));
+    TL_TRY(named ? tl_form_fits(ctx, op, named->op, &j->in, "in")
+                 : tl_form_of(ctx, op, &j->in, &j->form));
     if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(call->in));
-    for (const tally_view *v = &j->in; v && !status; v = v->next)
-        status = tl_input_check(ctx, v, v == &j->in ? "in" : "in->next");
-    if (status) return status;
-
-    status = tl_plan_on_host(ctx, j->form.op, j->form.par, &j->ready.plan);
+    for (const tally_view *v = &j->in; v; v = v->next)
+        TL_TRY(tl_input_check(ctx, v, v == &j->in ? "in" : "in->next"));
+    TL_TRY(tl_plan_on_host(ctx, j->form.op, j->form.par, &j->ready.plan));
 
     /* whether a user's operator has a blank is known now, after it was compiled */
-    if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) {
+    if (j->form.kind == TL_FORM_STATES && j->form.op->blank) {
         j->form.kind = TL_FORM_BLANK;
         j->form.op->blank(&j->form.fill);
     }
 
     const tl_scalar *count;
     tl_par none;
-    if (!status) status = tl_resolve(ctx, "count", TALLY_F32, &count, &none);
-    return status ? status : tl_plan_on_host(ctx, count, none, &j->ready.count);
+    TL_TRY(tl_resolve(ctx, "count", TALLY_F32, &count, &none));
+    return tl_plan_on_host(ctx, count, none, &j->ready.count);
 }
 
 void tl_job_close(tl_job *j)
@@ -134,12 +131,11 @@ static tally_status reduce_present(tl_job *j, const tally_view *out, int *done)
 static tally_status reduce(tl_job *j, const tally_view *out)
 {
     int done = 0;
-    tally_status status = reduce_present(j, out, &done);
-    if (status || done) return status;
+    TL_TRY(reduce_present(j, out, &done));
+    if (done) return TALLY_OK;
 
-    status = tl_job_prepare(j, NULL, 0);
-    if (status || j->form.kind != TL_FORM_STATES)
-        return status ? status : run(j, (tl_call){.verb = TL_REDUCE, .out = out});
+    TL_TRY(tl_job_prepare(j, NULL, 0));
+    if (j->form.kind != TL_FORM_STATES) return run(j, (tl_call){.verb = TL_REDUCE, .out = out});
     tl_states_rows(&j->ready, tally_threads(j->ctx), out, NULL, 0);
     return TALLY_OK;
 }
@@ -174,21 +170,21 @@ static tally_status scan(tl_job *j, const tally_view *y, const tally_scan_option
 {
     tally_scan_options forward = *o;
     forward.reverse = 0;
-    tally_status status = tl_job_prepare(j, y, o->reverse);
+    TL_TRY(tl_job_prepare(j, y, o->reverse));
     const int direct = !j->ready.gathered.memory;
     tally_view dense = *y;
-    if (!status && !direct) status = tl_job_results(j, y, j->ready.plan.op->result_bytes, &dense);
-    if (!status && j->form.kind == TL_FORM_STATES) {
+    if (!direct) TL_TRY(tl_job_results(j, y, j->ready.plan.op->result_bytes, &dense));
+    if (j->form.kind == TL_FORM_STATES) {
         tl_scan s;
         tl_scan_begin(&s, &j->ready.plan, &forward);
         const tl_states_parts parts = {.exclusive = s.exclusive, .init = s.seeded ? &s.init : NULL};
         tl_states_rows(&j->ready, tally_threads(j->ctx), &dense, &parts, 0);
-    } else if (!status) {
-        status = run(j, (tl_call){.verb = TL_SCAN, .out = &dense, .scan = &forward});
+    } else {
+        TL_TRY(run(j, (tl_call){.verb = TL_SCAN, .out = &dense, .scan = &forward}));
     }
 
-    if (!status && !direct) tl_job_scatter(&dense, y, j->ready.plan.op->result_bytes, o->reverse);
-    return status;
+    if (!direct) tl_job_scatter(&dense, y, j->ready.plan.op->result_bytes, o->reverse);
+    return TALLY_OK;
 }
 
 /* Computes the ranges of one sequence, whose first element has number `first` in the job. */
@@ -240,7 +236,6 @@ static tally_status run_job(tl_job *j, const tl_call *given)
     tally_scan_options options = given->scan ? *given->scan : (tally_scan_options){0};
     char start[16];
     int done = 0;
-    tally_status status = TALLY_OK;
     if (call.verb == TL_SCAN) call.scan = &options;
     if (call.verb != TL_REDUCE) tl_inputs_normal(&j->out);
     call.out = &j->out;
@@ -255,9 +250,8 @@ static tally_status run_job(tl_job *j, const tl_call *given)
     }
 
     TL_LAW_FP;
-    if (tl_view_elements(&j->in)) status = run_on_device(j, &call, &done);
-    if (!status && !done) status = on_processors(j, &call);
-    return status;
+    if (tl_view_elements(&j->in)) TL_TRY(run_on_device(j, &call, &done));
+    return done ? TALLY_OK : on_processors(j, &call);
 }
 
 tally_status tl_inputs_run(tally *ctx, const char *op, const tl_call *call, void *results)

@@ -33,13 +33,13 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     if (!runs) return tl_invalid(ctx, "runs is NULL: must point to where the number of runs goes");
     tl_positions positions = {.offsets = offsets};
     int done;
-    tally_status status = ctx->device->calls->run(
-        ctx->device, ctx, &(tl_call){.verb = TL_RUNS, .in = &v, .positions = &positions}, &done);
-    if (!status && done) *runs = positions.runs;
-    if (status || done) return status;
+    TL_TRY(ctx->device->calls->run(
+        ctx->device, ctx, &(tl_call){.verb = TL_RUNS, .in = &v, .positions = &positions}, &done));
+    if (done) *runs = positions.runs;
+    if (done) return TALLY_OK;
 
     tl_host_copies c = {.ctx = ctx};
-    status = bring(&c, &v, 0);
+    tally_status status = bring(&c, &v, 0);
     if (!status && offsets && v.n == INT64_MAX) status = tl_no_memory(ctx, SIZE_MAX, "offsets");
     if (!status && offsets) status = tl_host_numbers(&c, &offsets, v.n + 1, 1, "offsets");
     if (!status && tl_view_meets_numbers(&v, tl_element_bytes(&v), offsets, v.n + 1))
@@ -130,24 +130,23 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
                           tally_dtype_name(x.dtype));
     if (y.n != n) return tl_invalid(ctx, "out->n is %ld: must be n = %ld", y.n, n);
     if (n && !order) return tl_invalid(ctx, "order is NULL: must be %ld places", n);
-    tally_status status = tl_view_distinct(ctx, &y, "out");
-    if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, bytes, 0);
-    if (status || !n) return status;
+    TL_TRY(tl_view_distinct(ctx, &y, "out"));
+    TL_TRY(tl_view_overlap(ctx, &x, bytes, &y, bytes, 0));
+    if (!n) return TALLY_OK;
     if (tl_view_meets_numbers(&y, bytes, order, n))
         return tl_invalid(ctx, "out overlaps order: give it memory of its own");
 
     tl_positions positions = {.order = order};
     int64_t bad;
     int done;
-    status = ctx->device->calls->run(
+    TL_TRY(ctx->device->calls->run(
         ctx->device, ctx, &(tl_call){.verb = TL_TAKE, .in = &x, .out = &y, .positions = &positions},
-        &done);
-    if (done && !status && positions.bad < n)
-        return no_place(ctx, positions.bad, positions.position, x.n);
-    if (status || done) return status;
+        &done));
+    if (done && positions.bad < n) return no_place(ctx, positions.bad, positions.position, x.n);
+    if (done) return TALLY_OK;
 
     tl_host_copies c = {.ctx = ctx};
-    status = bring(&c, &x, 0);
+    tally_status status = bring(&c, &x, 0);
     int64_t *places = (int64_t *)(uintptr_t)order;
     if (!status) status = tl_host_numbers(&c, &places, n, 0, "order");
     if (!status && (bad = tl_take_check(tally_threads(ctx), places, n, x.n)) < n)
@@ -228,24 +227,21 @@ static tally_status check_keyed_out(keyed *k)
     const int scan = k->call.verb == TL_SCAN;
     tally_view in = k->x[0], plain = {0};
     if (given) plain = *given, plain.valid = NULL;
-    tally_status status = TALLY_OK;
-    if (!scan && k->call.window) status = tl_check_step(k->ctx, &segments, k->call.window);
-    if (!status)
-        status = tl_check_call(k->ctx, &k->plan, k->plan.op, &k->call, &in, given ? &plain : NULL);
-    if (status) return status;
+    if (!scan && k->call.window) TL_TRY(tl_check_step(k->ctx, &segments, k->call.window));
+    TL_TRY(tl_check_call(k->ctx, &k->plan, k->plan.op, &k->call, &in, given ? &plain : NULL));
     k->out = plain;
     tl_view_normal(&k->out);
     k->out.valid = given->valid;
-    status = tl_bits_check(k->ctx, &k->out, "out");
+    TL_TRY(tl_bits_check(k->ctx, &k->out, "out"));
     const int64_t bytes = k->plan.op->result_bytes;
     const tally_view codes = {.next = &k->codes}, bits = tl_bits_bytes(&k->out);
     if (k->x[1].dtype) in.next = &k->x[1];
-    if (!status) status = tl_inputs_apart(k->ctx, &in, &plain, bytes);
-    if (!status && tl_inputs_apart(k->ctx, &codes, &plain, bytes))
-        status = tl_invalid(k->ctx, "out overlaps codes: give it memory of its own");
-    if (!status && tl_view_meets(&bits, 1, &plain, bytes))
-        status = tl_invalid(k->ctx, "out->valid overlaps out: give it memory of its own");
-    return status;
+    TL_TRY(tl_inputs_apart(k->ctx, &in, &plain, bytes));
+    if (tl_inputs_apart(k->ctx, &codes, &plain, bytes))
+        return tl_invalid(k->ctx, "out overlaps codes: give it memory of its own");
+    if (tl_view_meets(&bits, 1, &plain, bytes))
+        return tl_invalid(k->ctx, "out->valid overlaps out: give it memory of its own");
+    return TALLY_OK;
 }
 
 static tally_status check_keyed(keyed *k, const tally_view *codes, int64_t groups)
@@ -275,23 +271,21 @@ static tally_status fill_rest(const keyed *k)
                              .next = next.dtype ? &next : NULL};
     char *const to = (char *)k->sorted_out.data;
     if (first == k->x[0].n) return TALLY_OK;
-    const tally_status status = tally_reduce(k->ctx, k->op, &none, to + first * bytes);
-    for (int64_t i = first + 1; !status && i < k->x[0].n; i++)
+    TL_TRY(tally_reduce(k->ctx, k->op, &none, to + first * bytes));
+    for (int64_t i = first + 1; i < k->x[0].n; i++)
         memcpy(to + i * bytes, to + first * bytes, (size_t)bytes);
 
-    return status;
+    return TALLY_OK;
 }
 
 static tally_status run_keyed(keyed *k, void *out)
 {
     const int64_t bytes = k->plan.op->result_bytes;
-    tally_status status = TALLY_OK;
-    for (int i = 0; i < 2 && k->x[i].dtype && !status; i++) {
+    for (int i = 0; i < 2 && k->x[i].dtype; i++) {
         const int64_t element = tl_element_bytes(&k->x[i]);
-        status = make_sorted(&k->g, &k->x[i], element, &k->sorted[i]);
-        if (!status) status = move_column(&k->g, &k->x[i], element, &k->sorted[i], 0);
+        TL_TRY(make_sorted(&k->g, &k->x[i], element, &k->sorted[i]));
+        TL_TRY(move_column(&k->g, &k->x[i], element, &k->sorted[i], 0));
     }
-    if (status) return status;
 
     const tally_view *const in = &k->sorted[0];
     if (k->x[1].dtype) k->sorted[0].next = &k->sorted[1];
@@ -303,14 +297,13 @@ static tally_status run_keyed(keyed *k, void *out)
         k->sorted_out = tally_segments(in->data, k->out.dtype, in->offsets, in->rows);
         k->in_place = 1;
     } else {
-        status = make_sorted(&k->g, &k->out, bytes, &k->sorted_out);
+        TL_TRY(make_sorted(&k->g, &k->out, bytes, &k->sorted_out));
     }
-    if (!status && k->call.verb == TL_SCAN)
-        status = tally_scan(k->ctx, k->op, in, &k->sorted_out, k->call.scan);
-    else if (!status)
-        status = tally_window(k->ctx, k->op, in, &k->sorted_out, k->call.window);
-    if (!status) status = fill_rest(k);
-    return status ? status : move_column(&k->g, &k->out, bytes, &k->sorted_out, 1);
+    TL_TRY(k->call.verb == TL_SCAN
+               ? tally_scan(k->ctx, k->op, in, &k->sorted_out, k->call.scan)
+               : tally_window(k->ctx, k->op, in, &k->sorted_out, k->call.window));
+    TL_TRY(fill_rest(k));
+    return move_column(&k->g, &k->out, bytes, &k->sorted_out, 1);
 }
 
 static tally_status by_key(tally *ctx, const char *op, tl_call call, const tally_view *codes,

@@ -183,8 +183,7 @@ tally_status tl_probe(tally *ctx, const char *identity)
     int passed_before = 0;
 
     if (!ctx->device->calls->text) return TALLY_OK;
-    tally_status status = key_of(ctx, identity, key, sizeof key);
-    if (status) return status;
+    TL_TRY(key_of(ctx, identity, key, sizeof key));
 
     tl_key hash = tl_key_add(tl_key_start, key, strlen(key));
     tl_lock_take(TL_LOCK_PROBE);
@@ -199,8 +198,7 @@ tally_status tl_probe(tally *ctx, const char *identity)
 
     if (!passed_before) {
         TL_LAW_FP;
-        status = run_all(ctx, identity);
-        if (status) return status;
+        TL_TRY(run_all(ctx, identity));
         tl_cache_store(key, strlen(key), "passed", 6);
     }
 

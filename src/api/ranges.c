@@ -77,10 +77,10 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (out->n != results)
         return tl_invalid(ctx, "out->n is %ld: must be results = %ld", out->n, results);
     if (min_count < 0) return tl_invalid(ctx, "min_count is %ld: must be at least 0", min_count);
-    tally_status status = tl_check_sequence(ctx, out, "out", plan.op->result_bytes, 0, &y);
-    if (!status) status = tl_view_distinct(ctx, &y, "out");
-    if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0);
-    if (status || results == 0) return status;
+    TL_TRY(tl_check_sequence(ctx, out, "out", plan.op->result_bytes, 0, &y));
+    TL_TRY(tl_view_distinct(ctx, &y, "out"));
+    TL_TRY(tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0));
+    if (results == 0) return TALLY_OK;
 
     if (!start || !end)
         return tl_invalid(ctx, "%s is NULL: must be %ld places", start ? "end" : "start", results);
@@ -91,7 +91,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     tally_view all, second;
     int64_t *from = without_const(start), *to = without_const(end);
     ctx->device->on_processors += x.n;
-    status = bring_places(&c, &from, &to, results, 0);
+    tally_status status = bring_places(&c, &from, &to, results, 0);
     if (!status) status = inputs ? tl_inputs_check(ctx, in, "in", &all, &second) : TALLY_OK;
     const check_work checked = {from, to, x.n};
     const int threads = results > 16 * PART ? tally_threads(ctx) : 1;
@@ -213,9 +213,9 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
     tally_view v;
     TL_LAW_FP;
     const int64_t bytes = tl_element_bytes(keys);
-    tally_status status = window_check(ctx, keys, w);
-    if (!status) status = tl_check_sequence(ctx, keys, "keys", bytes, 0, &v);
-    if (status || v.n == 0) return status;
+    TL_TRY(window_check(ctx, keys, w));
+    TL_TRY(tl_check_sequence(ctx, keys, "keys", bytes, 0, &v));
+    if (v.n == 0) return TALLY_OK;
 
     if (!start || !end)
         return tl_invalid(ctx, "%s is NULL: must have space for %ld places",
@@ -233,7 +233,7 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
             *parts = without_const(w->parts);
     int descending = 0;
     ctx->device->on_processors += v.n;
-    status = tl_host_view(&c, &v, bytes, 0);
+    tally_status status = tl_host_view(&c, &v, bytes, 0);
     if (!status) status = tl_host_numbers(&c, &lows, v.n, 0, "lows");
     if (!status) status = tl_host_numbers(&c, &highs, v.n, 0, "highs");
     if (!status) status = tl_host_numbers(&c, &parts, v.n, 0, "parts");

@@ -91,12 +91,11 @@ tally_status tl_host_back(const tl_host_copies *c)
 {
     assert(c->count >= 0);
     const tl_device_calls *const calls = c->ctx->device->calls;
-    tally_status status = TALLY_OK;
-    for (int i = 0; !status && i < c->count; i++)
+    for (int i = 0; i < c->count; i++)
         if (c->one[i].back)
-            status =
-                calls->copy(c->ctx->device, c->ctx, c->one[i].of, c->one[i].copy, c->one[i].bytes);
-    return status;
+            TL_TRY(
+                calls->copy(c->ctx->device, c->ctx, c->one[i].of, c->one[i].copy, c->one[i].bytes));
+    return TALLY_OK;
 }
 
 void tl_host_close(tl_host_copies *c)
@@ -119,8 +118,8 @@ tally_status tl_host_offsets(tl_host_copies *c, const char *name, tally_view *v)
     return status;
 }
 
-/* The same for another view of a call. It may have the offsets of `given`, which `in` has on the
- * host. */
+/* tl_host_offsets for another view of a call, which may have the offsets of `given`; `in` has those
+ * on the host. */
 static tally_status same_offsets(tl_host_copies *c, const tally_view *given, const tally_view *in,
                                  const char *name, tally_view *v)
 {

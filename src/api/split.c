@@ -103,20 +103,20 @@ static tally_status begin(split *s, tally *const *ctx, const char *op, const tal
     if (count < 1 || count > t->count)
         return tl_invalid(*ctx, "count is %d: must be 1..%d, the devices of the context", count,
                           t->count);
-    tally_status status = tl_plan_of_host(*ctx, op, parts[0].dtype, plan);
-    if (!status && (plan->exact || tl_is_checked(op)))
-        status =
-            tl_unsupported(*ctx, "op is '%.60s': make a fragment of each part, and merge them", op);
+    TL_TRY(tl_plan_of_host(*ctx, op, parts[0].dtype, plan));
+    if (plan->exact || tl_is_checked(op))
+        return tl_unsupported(*ctx, "op is '%.60s': make a fragment of each part, and merge them",
+                              op);
 
-    for (int k = 0; !status && k < count; k++) {
+    for (int k = 0; k < count; k++) {
         if (parts[k].dtype != parts[0].dtype)
             return tl_invalid(*ctx, "parts[%d].dtype is %s: must be %s, as that of parts[0]", k,
                               tl_dtype_word(parts[k].dtype), tally_dtype_name(parts[0].dtype));
-        status = check_part(t, "parts", k, &parts[k], plan->op->elem_bytes);
-        if (!status && (s->all += parts[k].n) >> 61)
-            status = tl_invalid(*ctx, "parts have more than 2^61 - 1 elements");
+        TL_TRY(check_part(t, "parts", k, &parts[k], plan->op->elem_bytes));
+        if ((s->all += parts[k].n) >> 61)
+            return tl_invalid(*ctx, "parts have more than 2^61 - 1 elements");
     }
-    return status;
+    return TALLY_OK;
 }
 
 /* Checks outs[k]: it has `length` results, and overlaps neither a part (in_place: except
@@ -134,17 +134,17 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
 
     if (outs[k].n != length)
         return tl_invalid(t->ctx, "outs[%d].n is %ld: must be %ld", k, outs[k].n, length);
-    tally_status status = check_part(t, "outs", k, &outs[k], op->result_bytes);
+    TL_TRY(check_part(t, "outs", k, &outs[k], op->result_bytes));
 
-    for (int j = 0; !status && j < s->count; j++) {
-        status = tl_view_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
-                                 in_place && j == k);
-        if (!status && j < k &&
+    for (int j = 0; j < s->count; j++) {
+        TL_TRY(tl_view_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
+                               in_place && j == k));
+        if (j < k &&
             tl_view_overlap(t->ctx, &outs[j], op->result_bytes, &outs[k], op->result_bytes, 0))
-            status =
-                tl_invalid(t->ctx, "outs[%d] overlaps outs[%d]: give it memory of its own", k, j);
+            return tl_invalid(t->ctx, "outs[%d] overlaps outs[%d]: give it memory of its own", k,
+                              j);
     }
-    return status;
+    return TALLY_OK;
 }
 
 tally_status tally_reduce_split(tally *ctx, const char *op, const tally_view *parts, int count,

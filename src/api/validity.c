@@ -80,14 +80,14 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
     assert(result_bytes >= 0);
     tl_job *const c = &j->call;
     c->out = *out;
-    tally_status status = tl_host_offsets(&c->copies, "out", &c->out);
+    TL_TRY(tl_host_offsets(&c->copies, "out", &c->out));
     tally_view plain = c->out;
     plain.valid = NULL;
-    if (!status) status = tl_view_check(c->ctx, &plain, "out", result_bytes);
-    if (!status) status = tl_bits_check(c->ctx, &c->out, "out");
-    if (status) return status;
+    TL_TRY(tl_view_check(c->ctx, &plain, "out", result_bytes));
+    TL_TRY(tl_bits_check(c->ctx, &c->out, "out"));
 
     const tally_view bits = tl_bits_bytes(&c->out);
+    tally_status status = TALLY_OK;
     for (const tally_view *v = &c->in; v && !status; v = v->next)
         status = tl_view_overlap(c->ctx, v, tl_element_bytes(v), &bits, 1, 0);
     if (!status && result_bytes)

@@ -59,7 +59,7 @@ const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_BYTES]);
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 
-/* The same for an operator that is resolved. */
+/* tl_plan_of_host for an operator that is resolved. */
 tally_status tl_plan_on_host(tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan);
 
 /* Like tl_plan_of_host, but allows operators of two inputs, whose elements are of dtype. */

@@ -223,8 +223,7 @@ static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resol
 
     const operator_row *const row = r->row;
     suffixes s = {.value = row->fallback};
-    tally_status status = read_suffixes(ctx, op, row, user != NULL, dtype, &s);
-    if (status) return status;
+    TL_TRY(read_suffixes(ctx, op, row, user != NULL, dtype, &s));
 
     if (isnan(s.value))
         return tl_invalid(ctx, "op is '%.60s': %s needs its parameter, as in %s:%s=0.5", op,
@@ -242,11 +241,10 @@ static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resol
     if (s.has[EXACT]) return resolve_exact(ctx, op, length, dtype, acc, &r->scalar);
 
     if (user)
-        status = tl_user_resolve(ctx, user, dtype, acc, &r->scalar);
+        TL_TRY(tl_user_resolve(ctx, user, dtype, acc, &r->scalar));
     else
         r->scalar = compiled_for(row, dtype, acc);
 
-    if (status) return status;
     if (!r->scalar)
         return tl_unsupported(
             ctx,

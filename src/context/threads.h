@@ -48,10 +48,10 @@ static inline int64_t tl_next_chunk(const tl_worker *w) { return tl_next_chunks(
 int tl_parallel(int threads, int64_t chunks, void (*work)(void *data, const tl_worker *w),
                 void *data);
 
-/* The same for chunks that need no memory of their thread. */
+/* tl_parallel for chunks that need no memory of their thread. */
 void tl_for(int threads, int64_t chunks, void (*chunk)(void *data, int64_t i), void *data);
 
-/* The same for items 0 .. n - 1; a chunk is `each` items, a .. b - 1. */
+/* tl_for for items 0 .. n - 1; a chunk is `each` items, a .. b - 1. */
 void tl_for_parts(int threads, int64_t n, int64_t each,
                   void (*part)(void *data, int64_t a, int64_t b), void *data);
 

@@ -164,6 +164,7 @@ static int field_bytes(tl_field field, tally_dtype d, tally_dtype acc)
     return field == TL_FIELD_ORD || field == TL_FIELD_ELEM ? (int)tally_dtype_size(d) : 8;
 }
 
+/* *packed: the bytes of a state on processors; *aligned: on a GPU. */
 static tally_status measure(tally *ctx, const tl_user *u, tally_dtype d, tally_dtype acc,
                             int *packed, int *aligned)
 {
@@ -190,14 +191,14 @@ tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype 
     assert(d >= TALLY_I8 && d <= TALLY_F64);
     assert(acc == 0 || acc == TALLY_F64);
     const tl_facts *f = &u->facts;
-    tally_dtype file_name = default_accumulator(f->acc, d);
+    tally_dtype usual = default_accumulator(f->acc, d);
     int on_request = (f->acc == TL_ACC_WIDE || f->acc == TL_ACC_REAL) && tl_dtype_kind(d) == 'F' &&
                      d != TALLY_F64,
         packed, aligned;
     *op = NULL;
-    if (acc && acc != file_name && !(acc == TALLY_F64 && on_request)) return TALLY_OK;
+    if (acc && acc != usual && !(acc == TALLY_F64 && on_request)) return TALLY_OK;
 
-    if (!acc) acc = file_name;
+    if (!acc) acc = usual;
     for (tl_user_instance *i = u->instances; i; i = i->next)
         if (i->op.dtype == d && i->op.acc == acc) {
             *op = &i->op;

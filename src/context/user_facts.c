@@ -64,17 +64,15 @@ enum {
  * sentence. */
 static const struct {
     const char *name, *const *values, *must;
-} stated[SEEN_COUNT] = {
+} stated[SEEN_COUNT] = {[SEEN_ACC] = {"OP_ACC", acc_names, "one of WIDE REAL F64 NONE"},
+                        [SEEN_OUT] = {"OP_OUT", tl_out_names, "one of ACC SAME IDX BIT"},
+                        [SEEN_TYPES] = {"OP_TYPES", NULL, NULL},
+                        [SEEN_PARAM] = {"OP_PARAM", NULL, NULL},
+                        [SEEN_DEFAULT] = {"OP_DEFAULT", NULL, NULL},
+                        [SEEN_STATE] = {"OP_STATE", NULL, NULL},
 #define FLAG(name) [TL_FLAG_##name] = {"OP_" #name, NULL, NULL},
-    TL_FLAGS(FLAG)
+                        TL_FLAGS(FLAG)
 #undef FLAG
-
-        [SEEN_ACC] = {"OP_ACC", acc_names, "one of WIDE REAL F64 NONE"},
-    [SEEN_OUT] = {"OP_OUT", tl_out_names, "one of ACC SAME IDX BIT"},
-    [SEEN_TYPES] = {"OP_TYPES", NULL, NULL},
-    [SEEN_PARAM] = {"OP_PARAM", NULL, NULL},
-    [SEEN_DEFAULT] = {"OP_DEFAULT", NULL, NULL},
-    [SEEN_STATE] = {"OP_STATE", NULL, NULL},
 };
 
 /* The number of the line of the text at `at`. \v is a joined newline. */
@@ -144,11 +142,10 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
     assert(flag >= 0 && flag < TL_FLAG_COUNT);
     static const char *const values[] = {"0", "1", "2", "-1", "REAL_IS_EXACT", NULL};
     static const signed char numbers[] = {0, 1, 2, -1, TL_FACT_REAL_IS_EXACT};
-    int v = find(values, value), bare = flag == TL_FLAG_SIZES,
-        two = flag == TL_FLAG_LANES || flag == TL_FLAG_INPUTS || flag == TL_FLAG_ADDS ||
-              flag == TL_FLAG_SEED;
-    const int counts = flag == TL_FLAG_LANES || flag == TL_FLAG_INPUTS;
-    int signs = flag == TL_FLAG_EXTREME || flag == TL_FLAG_PICKS;
+    const int v = find(values, value), bare = flag == TL_FLAG_SIZES,
+              counts = flag == TL_FLAG_LANES || flag == TL_FLAG_INPUTS,
+              two = counts || flag == TL_FLAG_ADDS || flag == TL_FLAG_SEED,
+              signs = flag == TL_FLAG_EXTREME || flag == TL_FLAG_PICKS;
     if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (v == 4 && bare) ||
         (counts && v != 1 && v != 2))
         return bad(r, at, "%s is '%.40s': must be %s", stated[flag].name, value,
@@ -378,9 +375,8 @@ static tally_status read_text(reader *r)
 {
     char name[TL_USER_NAME];
     int depth = 0, fresh = 1, directive = 0; /* directive: the line began with # */
-    tally_status status = TALLY_OK;
 
-    for (const char *at = r->text; *at && !status;) {
+    for (const char *at = r->text; *at;) {
         const char *const begin = at;
         if (*begin == '\n') directive = 0;
         if (is_word(*begin)) {
@@ -390,19 +386,19 @@ static tally_status read_text(reader *r)
                     r, begin,
                     "%s: names that begin with two underscores, and _Pragma, are the compilers'",
                     name);
-            if (!directive && !strcmp(name, "fn")) status = read_function(r, at);
-            if (!directive && !strcmp(name, "typedef")) status = read_type(r, at);
+            if (!directive && !strcmp(name, "fn")) TL_TRY(read_function(r, at));
+            if (!directive && !strcmp(name, "typedef")) TL_TRY(read_type(r, at));
         } else {
-            status = check_character(r, at++, fresh);
+            TL_TRY(check_character(r, at++, fresh));
         }
 
         if (fresh && *begin == '#') {
             directive = 1;
-            status = read_directive(r, begin, &depth);
+            TL_TRY(read_directive(r, begin, &depth));
         }
         fresh = *begin == '\n' || (fresh && is_space(*begin));
     }
-    return status;
+    return TALLY_OK;
 }
 
 /* Checks the facts against each other. */

@@ -77,11 +77,10 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
 {
     char item[64];
     const char *env;
-    tally_status status = TALLY_OK;
 
-    if ((env = getenv("TALLY_THREADS")) && *env) status = set_threads(ctx, d, env, "TALLY_THREADS");
-    if (!status && (env = getenv("TALLY_ISA")) && *env) status = set_isa(ctx, d, env, "TALLY_ISA");
-    while (!status && *options) {
+    if ((env = getenv("TALLY_THREADS")) && *env) TL_TRY(set_threads(ctx, d, env, "TALLY_THREADS"));
+    if ((env = getenv("TALLY_ISA")) && *env) TL_TRY(set_isa(ctx, d, env, "TALLY_ISA"));
+    while (*options) {
         size_t length = strcspn(options, ",");
         if (length >= sizeof item)
             return tl_invalid(ctx, "device option '%.60s...' is too long", options);
@@ -90,20 +89,20 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
         options += length + (options[length] == ',');
 
         if (!strncmp(item, "threads=", 8))
-            status = set_threads(ctx, d, item + 8, "threads");
+            TL_TRY(set_threads(ctx, d, item + 8, "threads"));
         else if (!strncmp(item, "isa=", 4))
-            status = set_isa(ctx, d, item + 4, "isa");
+            TL_TRY(set_isa(ctx, d, item + 4, "isa"));
         else if (!strcmp(item, "probe=on") || !strcmp(item, "probe=off"))
             /* api.c handles it, for every kind of device */
             continue;
         else
-            status = tl_invalid(ctx,
-                                "device option is '%s': must be threads=N, isa=NAME, probe=on or "
-                                "probe=off; of a GPU also memory=SIZE or code=HOW",
-                                item);
+            return tl_invalid(ctx,
+                              "device option is '%s': must be threads=N, isa=NAME, probe=on or "
+                              "probe=off; of a GPU also memory=SIZE or code=HOW",
+                              item);
     }
 
-    return status;
+    return TALLY_OK;
 }
 
 static tally_status cpu_open(tally *ctx, int index, const char *options, tl_device **device)

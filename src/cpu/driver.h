@@ -48,7 +48,7 @@ enum { TL_JOINED_BYTES = TL_WINDOW_TILE * 32 }; /* of the largest results of a t
 
 typedef struct tl_window {
     tally *ctx;
-    tl_plan own;         /* tl_plan_of_window, tl_plan_floats */
+    tl_plan own;         /* made by tl_plan_of_window and tl_plan_floats */
     tl_scalar floats;    /* the instance of a plan on f64 */
     const tl_plan *plan; /* = &own */
     int64_t before, after, w;
@@ -118,13 +118,13 @@ int tl_window_prepare(tl_window_buffers *buffers, const tl_plan *plan, int64_t w
 /* Returns memory aligned to a cache line; earlier contents are lost. NULL: out of memory. */
 void *tl_window_memory(tl_window_buffers *buffers, size_t bytes);
 
-int64_t tl_window_tile(const tl_plan *plan);
+int64_t tl_window_tile(const tl_plan *plan); /* elements */
 
-char *tl_window_at(const tl_window_job *job, int64_t i);
+char *tl_window_at(const tl_window_job *job, int64_t i); /* where the result of centre i goes */
 
-/* The results of centres lo .. hi - 1. prefixes: windows of lengths lo + after + 1 and up. wholes:
- * of all of x. suffixes: windows that start at lo - before and up. prefixes and suffixes use
- * `buffers`; 0: out of memory. */
+/* The results of centres lo .. hi - 1. empties: windows without a value. prefixes: windows of
+ * lengths lo + after + 1 and up. wholes: of all of x. suffixes: windows that start at lo - before
+ * and up. prefixes and suffixes use `buffers`; 0: out of memory. */
 void tl_window_empties(const tl_window_job *job, int64_t lo, int64_t hi);
 int tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi,
                        tl_window_buffers *buffers);

@@ -386,9 +386,8 @@ static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out,
                                 .at_end = b == n && end > n - win->after};
         char *to = out + (c - first) * bytes;
         int64_t got;
-        tally_status status = run_slice(win, &chunk, FULL | ENDS, to, &got);
-        if (!status) status = run_slice(win->count, &chunk, FULL | ENDS, (char *)win->counts, &got);
-        if (status) return status;
+        TL_TRY(run_slice(win, &chunk, FULL | ENDS, to, &got));
+        TL_TRY(run_slice(win->count, &chunk, FULL | ENDS, (char *)win->counts, &got));
         for (int64_t j = 0; j < got; j++)
             if (win->counts[j] < win->min_count) memcpy(to + j * bytes, empty, (size_t)bytes);
     }

@@ -154,10 +154,9 @@ static tally_status join(tl_thread *t, int64_t r, int64_t end)
 {
     const tl_call *c = t->run->call;
     const int64_t *const offset = c->in->offsets;
-    tally_status status = TALLY_OK;
     int64_t stop = end, n;
 
-    for (; !status && r < end; r = stop + 1) {
+    for (; r < end; r = stop + 1) {
         if (offset && t->run->longest < INT64_MAX)
             for (stop = r; stop < end && offset[stop + 1] - offset[stop] <= t->run->longest;)
                 stop++;
@@ -167,26 +166,25 @@ static tally_status join(tl_thread *t, int64_t r, int64_t end)
         s.n = offset ? offset[stop] - offset[r] : (stop - r) * c->in->n;
         t->memory->window.joined.r = r;
         t->memory->window.joined.begin = t->memory->window.joined.none_from = 0;
-        status = tl_window_run(&t->memory->window.windows, &s, y, &n);
+        TL_TRY(tl_window_run(&t->memory->window.windows, &s, y, &n));
     }
-    return status;
+    return TALLY_OK;
 }
 
 static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
 {
     const tl_call *c = t->run->call;
     const int64_t group = t->memory->window.group;
-    tally_status status = TALLY_OK;
 
     *done = 1;
     if (t->memory->window.windows.joined) return join(t, r, end);
     *done = group > 0;
-    for (int64_t count, n; *done && !status && r < end; r += count) {
+    for (int64_t count, n; *done && r < end; r += count) {
         count = tl_min(end - r, group);
         const char *x = tl_view_row(c->in, r, c->plan->op->elem_bytes, &n);
-        status = rows_as_one(t, x, count, tl_view_row(c->out, r, c->plan->op->result_bytes, &n));
+        TL_TRY(rows_as_one(t, x, count, tl_view_row(c->out, r, c->plan->op->result_bytes, &n)));
     }
-    return status;
+    return TALLY_OK;
 }
 
 const tl_shape tl_window_shape = {

@@ -117,6 +117,7 @@ void tl_number_subtract(tl_number *a, const tl_number *b)
 
 /* ---- the quotient ---- */
 
+/* The number of bits. */
 static int length(const tl_number *r)
 {
     return 32 * r->size - __builtin_clz(r->digit[r->size - 1]);

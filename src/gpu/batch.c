@@ -34,15 +34,14 @@ void tl_batch_close(tl_gpu_device *d, tl_batch *b)
 tally_status tl_gpu_upload(tl_gpu_device *d, const void *data, size_t bytes, tl_memory *to)
 {
     const tl_gpu_calls *const c = d->gpu->calls;
-    tally_status status;
     if (tl_is_captured(d)) { /* beside the graph, whose launches read the copy */
         const tl_copy copy = {TL_IN, TL_TO_DEVICE, to, 0, (void *)(uintptr_t)data, bytes, 1};
-        status = tl_gpu_take_fixed(d, bytes, to);
-        if (status || !bytes) return status;
+        TL_TRY(tl_gpu_take_fixed(d, bytes, to));
+        if (!bytes) return TALLY_OK;
         return tl_gpu_wait_uncaptured(d, c->copy(d->gpu, d->ctx, &copy));
     }
 
-    status = tl_gpu_take(d, bytes, to);
+    const tally_status status = tl_gpu_take(d, bytes, to);
     d->host = 1;
     return status ? status : tl_gpu_write(d, to, 0, data, bytes);
 }
@@ -137,15 +136,14 @@ tally_status tl_batch_data(tl_gpu_device *d, const tally_view *in, int64_t bytes
 tally_status tl_batch_open(tl_gpu_device *d, const tl_plan *plan, const tally_view *in, tl_batch *b)
 {
     *b = tl_batch_of(plan, in);
-    tally_status status = tl_batch_data(d, in, plan->op->elem_bytes, b);
-    if (status) return status;
+    TL_TRY(tl_batch_data(d, in, plan->op->elem_bytes, b));
 
     if (in->offsets) {
         b->host_offsets = in->offsets;
         b->elements = in->offsets[in->rows] - in->offsets[0];
-        status =
-            tl_gpu_upload(d, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &b->offsets);
-        return status ? status : choose_long(d, b);
+        TL_TRY(
+            tl_gpu_upload(d, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &b->offsets));
+        return choose_long(d, b);
     }
 
     b->has_short = in->n < CHUNK;
@@ -154,7 +152,7 @@ tally_status tl_batch_open(tl_gpu_device *d, const tl_plan *plan, const tally_vi
     count_levels(b);
     for (int l = 1; l <= b->levels; l++) b->counts[l] = in->rows * tl_level_count(in->n, l);
 
-    return status;
+    return TALLY_OK;
 }
 
 int tl_batch_across(const tl_batch *b)

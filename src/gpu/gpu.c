@@ -57,23 +57,23 @@ static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *optio
     } ours[] = {{"memory", set_memory}, {"code", set_code}};
     enum { OURS = sizeof ours / sizeof *ours };
     const char *env = getenv("TALLY_CODE");
-    tally_status status = env && *env ? set_code(ctx, d, "TALLY_CODE", env, strlen(env)) : TALLY_OK;
     rest[0] = 0;
 
-    while (!status && *options) {
+    if (env && *env) TL_TRY(set_code(ctx, d, "TALLY_CODE", env, strlen(env)));
+    while (*options) {
         size_t length = strcspn(options, ","), name = strcspn(options, "="), used = strlen(rest);
         int i = 0;
         while (i < OURS && (strlen(ours[i].name) != name || strncmp(options, ours[i].name, name)))
             i++;
 
         if (i < OURS && name < length)
-            status = ours[i].set(ctx, d, ours[i].name, options + name + 1, length - name - 1);
+            TL_TRY(ours[i].set(ctx, d, ours[i].name, options + name + 1, length - name - 1));
         else
             sprintf(rest + used, "%s%.*s", used ? "," : "", (int)length, options);
         options += length + (options[length] == ',');
     }
 
-    return status;
+    return TALLY_OK;
 }
 
 int tl_gpu_describe(const tl_gpu_calls *calls, int index, tally_device_info *info)

@@ -101,20 +101,16 @@ tally_status tl_key_runs(tl_gpu_device *d, const tl_call *c, int *done)
     const tally_view *const keys = c->in;
     int64_t *const offsets = c->positions->offsets, found = 0;
     tl_array k, to;
-    tally_status status = TALLY_OK;
 
     *done = keys->n ? tl_gpu_find(d, keys->data, &k) && (!offsets || tl_gpu_find(d, offsets, &to))
                     : offsets && tl_gpu_find(d, offsets, &to);
-    if (*done && offsets) status = check_numbers(d, offsets, "offsets");
-    if (!*done || status) return status;
+    if (!*done) return TALLY_OK;
+    if (offsets) TL_TRY(check_numbers(d, offsets, "offsets"));
 
-    if (!keys->n)
-        status = tl_gpu_write(d, &to.memory, (size_t)to.byte, &found, sizeof found);
-    else
-        status = runs_of(d, keys, &k, offsets ? &to : NULL, &found);
-
-    if (!status) c->positions->runs = found;
-    return status;
+    TL_TRY(keys->n ? runs_of(d, keys, &k, offsets ? &to : NULL, &found)
+                   : tl_gpu_write(d, &to.memory, (size_t)to.byte, &found, sizeof found));
+    c->positions->runs = found;
+    return TALLY_OK;
 }
 
 /* ---- take ---- */

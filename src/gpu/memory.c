@@ -192,11 +192,9 @@ static tally_status graph_slot(tl_gpu_device *d, uint64_t capture, tl_slot **to)
 static tally_status choose_slot(tl_gpu_device *d, uint64_t capture)
 {
     tl_slot *s = &d->own;
-    tally_status status = TALLY_OK;
     while (s && (s->stream != d->handle || s->capture != capture)) s = s->next;
-    if (!s) status = capture ? graph_slot(d, capture, &s) : stream_slot(d, &s);
-    if (!status && s->event && !s->busy) status = tl_follow(d, TL_RUN, s->event);
-    if (status) return status;
+    if (!s) TL_TRY(capture ? graph_slot(d, capture, &s) : stream_slot(d, &s));
+    if (s->event && !s->busy) TL_TRY(tl_follow(d, TL_RUN, s->event));
     d->slot = s;
     s->used = ++d->turn;
     return TALLY_OK;

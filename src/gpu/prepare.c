@@ -140,10 +140,9 @@ tally_status tl_prepare(tl_gpu_device *d, const tl_call *c, int counted, tl_prep
     int64_t bytes;
 
     *p = (tl_prepared){.count_plan = *c->count, .counted = counted};
-    tally_status status =
-        tl_gpu_plan(&d->base, d->ctx, form->op, form->par, TL_FOR_DEVICE, &p->plan);
-    if (!status) status = tl_gpu_variant(d, form->op, form->par.marked, &op);
-    if (status) return status;
+    tally_status status = TALLY_OK;
+    TL_TRY(tl_gpu_plan(&d->base, d->ctx, form->op, form->par, TL_FOR_DEVICE, &p->plan));
+    TL_TRY(tl_gpu_variant(d, form->op, form->par.marked, &op));
 
     p->plan.op = op;
     if (__builtin_mul_overflow(l.total, (int64_t)op->elem_bytes, &bytes))

@@ -184,15 +184,15 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
 {
     int64_t all = 1;
     for (int k = 1; k <= b->levels; k++) all += b->counts[k] + b->long_count;
-    tally_status status = tl_gpu_take(l->d, (size_t)all * (size_t)b->state_bytes, prefix);
-    for (int k = b->levels; !status && k >= 1; k--) {
+    TL_TRY(tl_gpu_take(l->d, (size_t)all * (size_t)b->state_bytes, prefix));
+    for (int k = b->levels; k >= 1; k--) {
         const int64_t jobs = (k < b->levels ? b->counts[k + 1] : 0) + b->long_count;
-        status =
-            TL_GO(l, down, jobs, .batch = *b->long_sequences, .nodes = tl_handle_of(nodes),
-                  .prefix = tl_handle_of(prefix), .at_level = k, .jobs = jobs, .seeding = *from);
+        TL_TRY(TL_GO(l, down, jobs, .batch = *b->long_sequences, .nodes = tl_handle_of(nodes),
+                     .prefix = tl_handle_of(prefix), .at_level = k, .jobs = jobs,
+                     .seeding = *from));
     }
 
-    return status;
+    return TALLY_OK;
 }
 
 /* Scans the elements of sequences that lie across (columns). */

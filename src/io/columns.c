@@ -270,18 +270,19 @@ static tally_status choose_by_content(struct choice *c)
 {
     char list[LIST];
     int64_t found = 0, maybe = 0, at = 0, maybe_at = 0;
-    tally_status s = TALLY_OK;
 
-    for (int64_t i = 0; i < c->width && !s; i++) {
+    for (int64_t i = 0; i < c->width; i++) {
         if (c->taken[i]) continue; /* a key column */
         const int what = kind(c, i);
         if (what == TL_NUMBER) found++, at = i;
         if (what == TL_NONE) maybe++, maybe_at = i;
-        if (what == TL_WORD) s = refuse_other_spelling(c, i);
-        if (c->l->table && what != TL_WORD && !s) s = add(c, i, 0);
+        if (what == TL_WORD)
+            TL_TRY(refuse_other_spelling(c, i));
+        else if (c->l->table)
+            TL_TRY(add(c, i, 0));
     }
 
-    if (s || (c->l->table && found)) return s;
+    if (c->l->table && found) return TALLY_OK;
     if (found == 0 && maybe == 1) found = 1, at = maybe_at;
     if (c->width <= 1 && !c->l->keys && !c->l->times) found = 1, at = 0;
     if (found == 0)

@@ -93,15 +93,13 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
 
     *format = as_read(tl_format_of(f->name, name_end(f)));
     if (*format != TL_FORMATS) return TALLY_OK;
-    tally_status s = tl_refuse_foreign(f, !o->dtype && !o->assume);
-    if (s) return s;
+    TL_TRY(tl_refuse_foreign(f, !o->dtype && !o->assume));
     size_t before;
     int kind;
 
     do { /* a pipe may deliver the first bytes one by one */
         before = f->peek_n;
-        s = tl_input_peek(f, 4096);
-        if (s) return s;
+        TL_TRY(tl_input_peek(f, 4096));
         if (f->peek_n >= 6 && memcmp(f->peek, "\x93NUMPY", 6) == 0) {
             *format = TL_NPY;
             return TALLY_OK;

@@ -153,7 +153,7 @@ const char *tl_line_end(const char *p, const char *end);
  * at the end stays, for a check with what follows. */
 void tl_unify_lines(char *p, size_t n, int last);
 
-/* The same by threads, which take parts of the text. */
+/* tl_unify_lines by threads, which take parts of the text. */
 enum { TL_CHUNKS_MOST = 256 };
 void tl_unify_text(char *p, size_t n, int threads, int parts, int last);
 

@@ -62,13 +62,12 @@ static tally_status refuse(tally_file *f, const char *what, const char *todo)
 tally_status tl_refuse_foreign(tally_file *f, int text)
 {
     int is = 0;
-    tally_status s = tl_input_peek(f, 32); /* more than every row has */
-    for (size_t i = 0; i < sizeof table / sizeof *table && !s; i++) {
-        s = tl_input_begins(f, table[i].magic, table[i].length, &is);
+    TL_TRY(tl_input_peek(f, 32)); /* more than every row has */
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        TL_TRY(tl_input_begins(f, table[i].magic, table[i].length, &is));
         if (is) return refuse(f, table[i].what, table[i].todo);
     }
 
-    if (s) return s;
     return text && is_bare_utf16(f->peek, f->peek_n) ? refuse(f, "UTF-16 text", to_utf8) : TALLY_OK;
 }
 

@@ -94,8 +94,8 @@ static tally_status read_records(tally_file *f, const tl_layout *l, int want, tl
     assert(want >= 1 && want <= RECORDS_MOST);
     for (size_t bytes = FIRST;;) {
         const size_t before = f->peek_n;
-        tally_status s = tl_input_peek(f, bytes);
-        if (s) return s;
+        tally_status s = TALLY_OK;
+        TL_TRY(tl_input_peek(f, bytes));
         tl_unify_lines(f->peek, f->peek_n, f->peek_end);
         const char *const end = f->peek + f->peek_n, *p = first_line(f, l->comment);
         while (*n) free(r[--*n].f);
@@ -236,10 +236,10 @@ static tally_status check_words(tally_file *f, const tl_layout *l, int from, tl_
     const int64_t width = tl_widest(&t);
     int64_t i = 0;
     while (i < width && tl_column_kind(&t, from, i) != TL_WORD) i++;
-    const tally_status s = i < width ? read_records(f, l, RECORDS_MOST, r, n) : TALLY_OK;
+    if (i < width) TL_TRY(read_records(f, l, RECORDS_MOST, r, n));
     t.records = *n;
 
-    for (; i < width && !s; i++) {
+    for (; i < width; i++) {
         while (w < end && w->column < i) w++;
         if ((w < end && w->column == i) || tl_column_kind(&t, from, i) != TL_WORD) continue;
         for (int k = from; k < *n; k++)
@@ -247,7 +247,7 @@ static tally_status check_words(tally_file *f, const tl_layout *l, int from, tl_
                 return tl_invalid_on(f, "column %ld has words and numbers: choose with --column",
                                      i + 1);
     }
-    return s;
+    return TALLY_OK;
 }
 
 tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv, tl_layout *l)

@@ -68,8 +68,7 @@ static tally_status reserve(tally_file *f, size_t capacity)
     const size_t numbers = t->layout.parts ? TL_NUMBERS_BYTES : 0, keys = (size_t)t->layout.keys,
                  rows = capacity / 2 + (size_t)t->most + 8, /* most lines */
         values = capacity / t->a_value + (size_t)t->most + 8;
-    tally_status s = tl_grow(f->ctx, &t->buf, capacity + TL_PAD + numbers, "a block of text");
-    if (s) return s;
+    TL_TRY(tl_grow(f->ctx, &t->buf, capacity + TL_PAD + numbers, "a block of text"));
     if (numbers) tl_time_numbers(t->buf + capacity + TL_PAD);
     t->capacity = capacity;
 
@@ -86,9 +85,9 @@ static tally_status reserve(tally_file *f, size_t capacity)
         {f->keeps || t->layout.times, &t->spans, rows * sizeof *t->spans,
          "the lines of a block of text"},
     };
-    for (size_t i = 0; i < sizeof all / sizeof *all && !s; i++)
-        if (all[i].wanted) s = tl_grow(f->ctx, all[i].pointer, all[i].bytes, all[i].what);
-    return s;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].wanted) TL_TRY(tl_grow(f->ctx, all[i].pointer, all[i].bytes, all[i].what));
+    return TALLY_OK;
 }
 
 static void text_end(tally_file *f)

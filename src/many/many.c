@@ -180,13 +180,12 @@ static tally_status spread(job *j)
     j->plan = *p;
     if (!p->core && d->calls->plan(d, t->ctx, p->op, p->par, TL_FOR_PROCESSORS, &j->plan))
         return tl_member_run(d, t->ctx, &j->call);
-    tally_status status = TALLY_OK;
     j->in = *j->call.in, j->out = *j->call.out;
 
-    for (int64_t r = 0, end; !status && r < rows; r = end) {
+    for (int64_t r = 0, end; r < rows; r = end) {
         end = r + 1;
         if (is_long(j, r, total)) {
-            status = run_long(j, r);
+            TL_TRY(run_long(j, r));
             continue;
         }
 
@@ -194,9 +193,9 @@ static tally_status spread(job *j)
         job some = *j;
         some.in = rows_of(&j->in, r, end, p->op->elem_bytes);
         some.out = rows_of(&j->out, r, end, p->op->result_bytes);
-        status = tl_devices_run(t, run_rows, &some);
+        TL_TRY(tl_devices_run(t, run_rows, &some));
     }
-    return status;
+    return TALLY_OK;
 }
 
 /* Runs of keys, and gathers: the member that has the memory does the call. */

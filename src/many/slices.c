@@ -112,9 +112,8 @@ typedef struct {
 static tally_status push(tally *member, int k, void *data)
 {
     const push_work *w = data;
-    tally_status status = TALLY_OK;
 
-    for (int i = 0; !status && i < w->count; i++) {
+    for (int i = 0; i < w->count; i++) {
         tl_member_slice *s = &w->slices[i];
         if (s->member != k || !s->n) continue;
         tl_push p = {.verb = w->verb,
@@ -124,9 +123,9 @@ static tally_status push(tally *member, int k, void *data)
                      .out = s->out,
                      .counter = &s->nodes,
                      .scan = &s->scan};
-        status = member->device->calls->push(member->device, member, &p);
+        TL_TRY(member->device->calls->push(member->device, member, &p));
     }
-    return status;
+    return TALLY_OK;
 }
 
 tally_status tl_slices_push(const tl_devices *t, tl_verb verb, const tl_plan *plan,
@@ -241,8 +240,8 @@ tally_status tl_sliced_push(const tl_devices *t, const tl_push *p)
     const int count = cut(t, p->plan, done->end, p->n, 0, cuts);
     if (count < 2) return first->calls->push(first, t->ctx, p);
 
-    tally_status status = tl_slices_new(t, count, &s);
-    if (status) return status;
+    tally_status status = TALLY_OK;
+    TL_TRY(tl_slices_new(t, count, &s));
 
     for (int k = 0; k < count; k++) {
         s[k].member = k;

@@ -30,9 +30,9 @@ static tally_status slices_of(const tl_devices *t, const tally_view *parts, cons
 {
     assert(count >= 1 && count <= t->count);
     int64_t at = 0;
-    tally_status status = tl_slices_new(t, count, slices);
+    TL_TRY(tl_slices_new(t, count, slices));
 
-    for (int k = 0; !status && k < count; k++) {
+    for (int k = 0; k < count; k++) {
         tl_member_slice *s = &(*slices)[k];
         s->member = k;
         s->x = parts[k].data;
@@ -42,7 +42,7 @@ static tally_status slices_of(const tl_devices *t, const tally_view *parts, cons
         at += s->n;
     }
 
-    return status;
+    return TALLY_OK;
 }
 
 tally_status tl_split_reduce(const tl_devices *t, const tl_plan *plan, const tally_view *parts,
@@ -62,10 +62,10 @@ tally_status tl_split_reduce(const tl_devices *t, const tl_plan *plan, const tal
     char result[2 * sizeof(tl_state)];
     tl_counter_lower(&all, plan, result);
     int who;
-    status = tl_devices_owner(t, out, &who);
-    if (!status && who < 0) memcpy(out, result, op->result_bytes);
-    if (status || who < 0) return status;
-    return tl_devices_copy(t, who, out, result, op->result_bytes);
+    TL_TRY(tl_devices_owner(t, out, &who));
+    if (who >= 0) return tl_devices_copy(t, who, out, result, op->result_bytes);
+    memcpy(out, result, op->result_bytes);
+    return TALLY_OK;
 }
 
 /* Scans a sequence that has only one part. */

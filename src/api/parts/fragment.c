@@ -104,10 +104,10 @@ static tally_status append_rows(tally_fragment *f, const tally_view *in, int64_t
     tally *const ctx = f->ctx;
     const int fed = tl_has_inputs(in);
     tl_feed feed;
-    tally_status status = fed ? tl_feed_open(ctx, &f->plan, tl_has_absent(in), 0, &feed) : TALLY_OK;
-    if (status) return status;
+    if (fed) TL_TRY(tl_feed_open(ctx, &f->plan, tl_has_absent(in), 0, &feed));
 
     tl_slab *const s = tl_slab_new(start, start + n, in->rows, f->plan.op, fed && feed.counted);
+    tally_status status = TALLY_OK;
     TL_LAW_FP;
     if (s && in->rows)
         status = fed ? tl_feed_slab(ctx, &feed, in, s)

@@ -165,8 +165,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     const int64_t each = tally_stream_results(s, -1), results = each * s->rows;
     tl_host_copies copies = {.ctx = s->ctx};
     const int by_rows = s->many && s->verb == TL_REDUCE && !s->plan.exact && !s->totals;
-    if (!by_rows) status = tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1);
-    if (status) return status;
+    if (!by_rows) TL_TRY(tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1));
 
     TL_LAW_FP;
     if (s->totals && s->verb == TL_REDUCE) {
@@ -333,18 +332,16 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
 
     if (s->groups)
         return tl_invalid(s->ctx, "stream is of groups: push with tally_stream_push_groups");
-    tally_status status = check_shape(s, in, out);
-    if (!status) status = tl_inputs_check(s->ctx, in, "in", &from, &next);
-    if (!status) status = check_length(s, in->n);
-    if (status) return status;
+    TL_TRY(check_shape(s, in, out));
+    TL_TRY(tl_inputs_check(s->ctx, in, "in", &from, &next));
+    TL_TRY(check_length(s, in->n));
 
     to = from;
     if (s->verb == TL_REDUCE)
         to.n = 0;
     else
-        status = take_output(s, &from, out, &to);
+        TL_TRY(take_output(s, &from, out, &to));
 
-    if (status) return status;
     if (in->rows == 0 || (in->n == 0 && !to.n)) {
         s->pushed += in->n;
         return TALLY_OK;
@@ -409,15 +406,13 @@ tally_status tally_stream_push_groups(tally_stream *s, const void *x, const int3
 
     if (n && (!x || !codes))
         return tl_invalid(s->ctx, "%s is NULL: must point to %ld elements", x ? "codes" : "x", n);
-    tally_status status = tl_host_only(s->ctx, x, "x", of_groups);
-    if (!status) status = tl_host_only(s->ctx, codes, "codes", of_groups);
-    if (status) return status;
+    TL_TRY(tl_host_only(s->ctx, x, "x", of_groups));
+    TL_TRY(tl_host_only(s->ctx, codes, "codes", of_groups));
     s->device->on_processors += n;
 
     if (s->is_checked) {
-        status =
-            tl_grow(s->ctx, &s->totals, (size_t)(groups + 1) * sizeof *s->totals, "sums of groups");
-        if (status) return status;
+        TL_TRY(tl_grow(s->ctx, &s->totals, (size_t)(groups + 1) * sizeof *s->totals,
+                       "sums of groups"));
         memset(s->totals + s->rows, 0, (size_t)(groups - s->rows) * sizeof *s->totals);
     }
 

@@ -132,9 +132,9 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
     const int64_t end = s->pushed + in->n;
     tl_feed f;
 
-    tally_status status = grid_to_slab(s);
-    if (!status) status = tl_feed_open(s->ctx, &s->plan, absent, scans, &f);
-    if (status) return status;
+    tally_status status;
+    TL_TRY(grid_to_slab(s));
+    TL_TRY(tl_feed_open(s->ctx, &s->plan, absent, scans, &f));
 
     const int counted = f.counted || tl_slabs_counted(&s->slabs);
     tl_slabs more = {0};
@@ -168,7 +168,6 @@ static tally_status push_rows(tally_stream *s, const tally_view *in, const tally
     assert(in->rows == s->rows);
     const int plain = !tl_has_inputs(in), threads = tally_threads(s->ctx);
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1);
-    tally_status status = TALLY_OK;
     tl_feed f;
     if (plain || s->place != TL_ON_DEVICE) slab_to_grid(s, in->data);
 
@@ -180,17 +179,15 @@ static tally_status push_rows(tally_stream *s, const tally_view *in, const tally
                          b = tl_view_part(in, left, rest, bytes),
                          c = tl_view_part(out, 0, left, result),
                          d = tl_view_part(out, left, rest, result);
-        status = push_rows(s, &a, &c);
-        return status ? status : push_rows(s, &b, &d);
+        TL_TRY(push_rows(s, &a, &c));
+        return push_rows(s, &b, &d);
     }
 
-    if (s->grid && !plain && !s->pushed) status = mark_grid(s);
-    if (status) return status;
+    if (s->grid && !plain && !s->pushed) TL_TRY(mark_grid(s));
     if (s->marked) return tl_feed_grid(s->ctx, &s->mark, in, out, s->grid, &s->pushed);
 
     if (s->grid && !plain) {
-        status = tl_feed_open(s->ctx, &s->plan, 1, 0, &f);
-        if (status) return status;
+        TL_TRY(tl_feed_open(s->ctx, &s->plan, 1, 0, &f));
         if (tl_feed_fits_grid(&f) && !s->on_device)
             return tl_feed_grid(s->ctx, &f, in, out, s->grid, &s->pushed);
     }

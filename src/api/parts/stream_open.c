@@ -83,9 +83,8 @@ static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, s
         return tl_invalid(ctx, "rows is %ld: must be 0..2^%d - 1", what.rows, TL_GRID_MOST_LOG);
     if (!stream) return tl_invalid(ctx, "stream is NULL: must point to where the stream goes");
     tl_plan plan;
-    tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
-    if (!status) status = tl_check_scan(ctx, &plan, what.scan);
-    if (status) return status;
+    TL_TRY(tl_plan_of_inputs(ctx, op, dtype, &plan));
+    TL_TRY(tl_check_scan(ctx, &plan, what.scan));
 
     tally_stream *s = calloc(1, sizeof *s);
     if (!s) return tl_no_memory(ctx, sizeof *s, "a stream");
@@ -101,6 +100,7 @@ static tally_status open_stream(tally *ctx, const char *op, tally_dtype dtype, s
     s->seeded = what.scan && what.scan->init && plan.op->seedable;
     if (s->seeded) memcpy(s->init, what.scan->init, plan.op->result_bytes);
 
+    tally_status status = TALLY_OK;
     if (what.verb == TL_WINDOW)
         status = begin_window(s, what.window);
     else if (what.of == GROUPS)

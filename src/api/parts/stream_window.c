@@ -141,9 +141,7 @@ static tally_status run_windows(tally_stream *s, tally_view *in, const tl_ranges
                           .out = &to,
                           .window = used->o};
     int done = 0;
-    tally_status status =
-        s->is_checked ? tl_check_sums(s->ctx, "sum:checked", &call, used) : TALLY_OK;
-    if (status) return status;
+    if (s->is_checked) TL_TRY(tl_check_sums(s->ctx, "sum:checked", &call, used));
 
     if (tl_has_inputs(in)) {
         s->device->on_processors += s->rows * used->results;
@@ -154,8 +152,8 @@ static tally_status run_windows(tally_stream *s, tally_view *in, const tl_ranges
 
     /* few elements are not worth a copy to a device */
     if (s->rows == 1 && in->n * elem(s) >= s->device->least_bytes)
-        status = s->device->calls->run(s->device, s->ctx, &call, &done);
-    if (status || done) return status;
+        TL_TRY(s->device->calls->run(s->device, s->ctx, &call, &done));
+    if (done) return TALLY_OK;
     s->device->on_processors += s->rows * used->results;
     return tl_run(s->ctx, tally_threads(s->ctx), &call);
 }

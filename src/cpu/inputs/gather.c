@@ -266,7 +266,7 @@ static void apply_counts(const tl_convert *c, void *to, const void *from, int64_
     memcpy(to, g->of[1].data + place * (int64_t)sizeof(float), (size_t)n * sizeof(float));
 }
 
-/* The same if the plan reads dense copies, which have their counts in `counts`. */
+/* gather_count if the plan reads dense copies, which have their counts in `counts`. */
 static void gather_copied_counts(tl_gather *g, const tl_gathered *dense, const tl_gathered *counts,
                                  tl_plan *plan)
 {

@@ -198,7 +198,7 @@ tally_status tl_feed_slab(tally *ctx, const tl_feed *f, const tally_view *in, tl
 tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
                           tl_scan *s, const void *init);
 
-/* The same for many sequences, step by step by the law. Requires: the feed is by_states, and
+/* tl_feed_scan for many sequences, step by step by the law. Requires: the feed is by_states, and
  * counted if `from` is. */
 tally_status tl_feed_rows(tally *ctx, const tl_feed *f, const tally_view *in, const tally_view *out,
                           const tl_states_parts *rows);

@@ -141,12 +141,12 @@ TL_INLINE int64_t W(left_of)(int64_t w)
     return !OP_IDEMPOTENT && w & (w - 1) ? w & -w & (TL_V - 2) : 0;
 }
 
-/* How the windows of a tile are combined: `past`, `back` places before (small: the highest node,
- * from z), then the node of `size` elements, or NULL. Those of BLOCKS and TWO overlap. */
+/* What a window is combined from: a first fold, which ends `back` places before the window does,
+ * then (small) nodes of z by `bits`, or `node`. The nodes of BLOCKS and TWO overlap. */
 typedef struct {
-    const void *z, *past, *node;
-    int64_t w, back, size;
-    int small, top, bits;
+    const void *z, *past, *node; /* the first fold is in `past`; node: NULL, or nodes */
+    int64_t w, back, size;       /* of `size` elements */
+    int small, top, bits;        /* small: the first fold is a node of z of level `top` */
 } W(recipe);
 
 TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k, int small)

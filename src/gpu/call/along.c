@@ -60,10 +60,9 @@ static tally_status compute_nodes(tl_gpu_device *d, const tl_plan *plan, const t
                                   int64_t at, tl_nodes *nodes)
 {
     const int64_t each = in->rows * plan->op->state_bytes, end = at + in->n;
-    tally_status status = TALLY_OK;
 
     nodes->count = 0;
-    for (int64_t i = at; !status && i < end;) {
+    for (int64_t i = at; i < end;) {
         assert(nodes->count < TL_MAX_NODES);
         const int level = tl_slab_level(i, end);
         const uint64_t to_address = nodes->states.address + (uint64_t)(nodes->count * each);
@@ -71,12 +70,12 @@ static tally_status compute_nodes(tl_gpu_device *d, const tl_plan *plan, const t
         tally_view to = tally_rows((void *)(uintptr_t)to_address, plan->op->out, in->rows, 1);
         const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = i};
         const tl_call call = {.verb = TL_REDUCE, .plan = plan, .in = &x, .out = &to};
-        status = tl_gpu_whole(d, &call, &piece);
         nodes->level[nodes->count++] = (unsigned char)level;
+        TL_TRY(tl_gpu_whole(d, &call, &piece));
         i += (int64_t)1 << level;
     }
 
-    return status;
+    return TALLY_OK;
 }
 
 /* Takes the nodes of a piece that ends at element `end` from a->known. */

@@ -38,10 +38,9 @@ typedef struct {
 static tally_status make_slots(tl_gpu_device *d)
 {
     const tl_gpu_calls *c = d->gpu->calls;
-    tally_status status = TALLY_OK;
     if (c->sees_locked && !d->reported.bytes)
-        status = c->lock(d->gpu, d->ctx, SLOT_BYTES, &d->reported);
-    return status ? status : tl_cleared_reserve(d, &d->slot->measured, MEASURED_SLOTS * SLOT_BYTES);
+        TL_TRY(c->lock(d->gpu, d->ctx, SLOT_BYTES, &d->reported));
+    return tl_cleared_reserve(d, &d->slot->measured, MEASURED_SLOTS * SLOT_BYTES);
 }
 
 static tally_status begin_measure(tl_gpu_device *d, const tl_plan *plan, int64_t least, segments *s)
@@ -52,17 +51,16 @@ static tally_status begin_measure(tl_gpu_device *d, const tl_plan *plan, int64_t
     assert(rows > 0 && least > 0);
     tl_launch l;
     tl_gpu_give(d, &s->ids);
-    tally_status status = tl_gpu_program(d, plan->op, "reduce", &l);
-    if (!status) status = make_slots(d);
-    if (!status) status = tl_gpu_take(d, (size_t)rows * sizeof(int64_t), &s->ids);
-    if (status) return status;
+    TL_TRY(tl_gpu_program(d, plan->op, "reduce", &l));
+    TL_TRY(make_slots(d));
+    TL_TRY(tl_gpu_take(d, (size_t)rows * sizeof(int64_t), &s->ids));
 
     d->slot->measured_slot ^= 1;
-    status = TL_GO(&l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP,
-                   .offsets = s->offsets.memory.handle, .rows = rows, .least = least,
-                   .ids = s->ids.handle, .measured = d->slot->measured.memory.handle,
-                   .slot = d->slot->measured_slot,
-                   .reported = c->sees_locked ? d->reported.handle : NULL);
+    const tally_status status = TL_GO(
+        &l, measure, (rows + MEASURE_GROUP - 1) / MEASURE_GROUP,
+        .offsets = s->offsets.memory.handle, .rows = rows, .least = least, .ids = s->ids.handle,
+        .measured = d->slot->measured.memory.handle, .slot = d->slot->measured_slot,
+        .reported = c->sees_locked ? d->reported.handle : NULL);
 
     return status || !c->sees_locked ? status : tl_mark(d, TL_RUN, TL_MEASURED);
 }
@@ -142,8 +140,7 @@ static tally_status launch_speculatively(tl_gpu_device *d, const tl_call *c, seg
     tl_batch_store_arguments(&b, &made);
     const tl_before from = {.seeded = SEED_NONE, .exclusive = c->scan && c->scan->exclusive};
     tl_launch l;
-    tally_status status = tl_gpu_program(d, op, scan ? "scan" : "reduce", &l);
-    if (status) return status;
+    TL_TRY(tl_gpu_program(d, op, scan ? "scan" : "reduce", &l));
 
     s->speculative_kernel = s->speculative.by_warp && d->warp_each ? WARP_KERNEL : SHORT_KERNEL;
     if (s->speculative_kernel == WARP_KERNEL)
@@ -168,11 +165,9 @@ static tally_status compute_firsts(tl_gpu_device *d, tl_batch *b)
     int64_t levels = b->levels + 2;
     tl_launch l;
 
-    tally_status status = tl_gpu_program(d, b->plan->op, "reduce", &l);
-    if (!status)
-        status = tl_gpu_take(d, (size_t)levels * (size_t)(b->long_count + 1) * sizeof(int64_t),
-                             &b->first);
-    if (status) return status;
+    TL_TRY(tl_gpu_program(d, b->plan->op, "reduce", &l));
+    TL_TRY(
+        tl_gpu_take(d, (size_t)levels * (size_t)(b->long_count + 1) * sizeof(int64_t), &b->first));
     return TL_GO(&l, firsts, levels, .offsets = b->offsets.handle, .ids = b->ids.handle,
                  .long_count = b->long_count, .levels = levels, .first = b->first.handle);
 }
@@ -241,10 +236,9 @@ static tally_status examine(tl_gpu_device *d, const tl_call *c, segments *s, int
             in->rows <= INT64_MAX / (int64_t)sizeof(int64_t) && tl_gpu_find(d, in->data, &s->data);
     if (!*done) return TALLY_OK;
 
-    tally_status status = tl_no_capture(
-        d, "the offsets are in device memory: give them in host memory, or rows of one length");
-    if (status) return status;
-    status = begin_measure(d, c->plan, CHUNK, s);
+    TL_TRY(tl_no_capture(
+        d, "the offsets are in device memory: give them in host memory, or rows of one length"));
+    tally_status status = begin_measure(d, c->plan, CHUNK, s);
     if (!status) status = launch_speculatively(d, c, s);
     status = end_measure(d, s, status);
     s->ends[0] = s->m.offset[FIRST_OFFSET], s->ends[1] = s->m.offset[LAST_OFFSET];
@@ -270,10 +264,9 @@ static tally_status compute(tl_gpu_device *d, const tl_call *c, segments *s)
         to.row_stride = c->out->row_stride;
     }
 
-    tally_status status = tl_view_check(d->ctx, &to, "out", each);
-    if (!status && !reduces) status = tl_view_distinct(d->ctx, &to, "out");
-    if (!status) status = tl_view_overlap(d->ctx, &s->all, bytes, &to, each, c->verb == TL_SCAN);
-    if (status) return status;
+    TL_TRY(tl_view_check(d->ctx, &to, "out", each));
+    if (!reduces) TL_TRY(tl_view_distinct(d->ctx, &to, "out"));
+    TL_TRY(tl_view_overlap(d->ctx, &s->all, bytes, &to, each, c->verb == TL_SCAN));
 
     tl_call call = *c;
     call.in = &rows, call.out = &out_rows;
@@ -282,8 +275,7 @@ static tally_status compute(tl_gpu_device *d, const tl_call *c, segments *s)
         return tl_gpu_whole(d, &call, NULL);
     tl_batch b;
     call.in = c->in, call.out = &to;
-    status = open_segments(d, c, s, &b);
-    status = tl_gpu_batch(d, &call, &b, status);
+    const tally_status status = tl_gpu_batch(d, &call, &b, open_segments(d, c, s, &b));
     tl_batch_close(d, &b);
 
     return status;

@@ -306,37 +306,33 @@ static tally_status step(run *r, int64_t j, int64_t k)
     tl_memory *stage = p->d->stage;
     side_copy in = {0}, out = {0};
     int block = (int)(r->loads % TL_STAGES);
-    tally_status status = TALLY_OK;
 
     int comes = j < r->pieces && staged(&p->in), goes = j >= PIECES_BEHIND && staged(&p->out);
     if (comes) {
         in = part_of(r, &p->in, &r->part[j % PARTS].in, k, &stage[block]);
-        status = tl_reached(r->d, TL_STAGED_IN + block);
+        TL_TRY(tl_reached(r->d, TL_STAGED_IN + block));
     }
 
-    if (!status && goes) {
+    if (goes) {
         int64_t from = ((j - PIECES_BEHIND) * r->steps + k) % r->blocks;
         out = part_of(r, &p->out, &r->part[(j - PIECES_BEHIND) % PARTS].out, k,
                       &stage[TL_STAGES + from]);
-        status = tl_reached(r->d, TL_STAGED_OUT + (int)from);
         p->wrote = 1;
+        TL_TRY(tl_reached(r->d, TL_STAGED_OUT + (int)from));
     }
 
-    if (status) return status;
     copy_both(r->threads, &in, &out);
 
     if (comes) {
         r->loads++;
-        status = transfer(r, TL_IN, &p->in.buffer[j % TL_RING], in.e0 * p->in.bytes, in.block,
-                          (in.e1 - in.e0) * p->in.bytes);
-        if (!status) status = tl_mark(r->d, TL_IN, TL_STAGED_IN + block);
+        TL_TRY(transfer(r, TL_IN, &p->in.buffer[j % TL_RING], in.e0 * p->in.bytes, in.block,
+                        (in.e1 - in.e0) * p->in.bytes));
+        TL_TRY(tl_mark(r->d, TL_IN, TL_STAGED_IN + block));
     }
 
     int64_t q = (j - PIECES_BEHIND) * r->steps + k + r->blocks;
-    if (!status && staged(&p->out) && q >= 0 && q / r->steps < r->pieces && q / r->steps < j)
-        status = issue_results(r, q);
-
-    return status;
+    const int issues = staged(&p->out) && q >= 0 && q / r->steps < r->pieces && q / r->steps < j;
+    return issues ? issue_results(r, q) : TALLY_OK;
 }
 
 /* Issues the kernels of piece j, after its elements and before its results. */
@@ -345,60 +341,51 @@ static tally_status issue(run *r, int64_t j)
     tl_pipe *p = r->pipe;
     const tl_pipe_piece *part = &r->part[j % PARTS];
     int slot = (int)(j % TL_RING);
-    tally_status status = TALLY_OK;
 
     if (!p->in.here) {
-        status = tl_mark(r->d, TL_IN, TL_LOADED + slot);
-        if (!status) status = tl_follow(r->d, TL_RUN, TL_LOADED + slot);
+        TL_TRY(tl_mark(r->d, TL_IN, TL_LOADED + slot));
+        TL_TRY(tl_follow(r->d, TL_RUN, TL_LOADED + slot));
     }
 
-    if (!status && !p->out.here && j >= TL_RING) status = tl_follow(r->d, TL_RUN, TL_STORED + slot);
-    if (status) return status;
+    if (!p->out.here && j >= TL_RING) TL_TRY(tl_follow(r->d, TL_RUN, TL_STORED + slot));
 
     tally_view in = device_view(&p->in, &part->in, slot),
                out = device_view(&p->out, &part->produced, slot);
-    status = p->work(p, part, &in, &out, slot);
-    if (!status && !is_in_place(p)) status = tl_mark(r->d, TL_RUN, TL_DONE + slot);
-    if (status || !p->out.straight) return status;
+    TL_TRY(p->work(p, part, &in, &out, slot));
+    if (!is_in_place(p)) TL_TRY(tl_mark(r->d, TL_RUN, TL_DONE + slot));
+    if (!p->out.straight) return TALLY_OK;
 
-    status = tl_follow(r->d, TL_OUT, TL_DONE + slot);
     p->wrote = 1;
-
-    if (!status)
-        status = transfer(r, TL_OUT, &p->out.buffer[slot], kept_from(&p->out, part) * p->out.bytes,
-                          side_corner(&p->out, &part->out),
-                          side_count(&p->out, &part->out) * p->out.bytes);
-
-    if (!status) status = tl_mark(r->d, TL_OUT, TL_STORED + slot);
-    return status;
+    TL_TRY(tl_follow(r->d, TL_OUT, TL_DONE + slot));
+    TL_TRY(transfer(r, TL_OUT, &p->out.buffer[slot], kept_from(&p->out, part) * p->out.bytes,
+                    side_corner(&p->out, &part->out),
+                    side_count(&p->out, &part->out) * p->out.bytes));
+    return tl_mark(r->d, TL_OUT, TL_STORED + slot);
 }
 
 static tally_status run_pieces(run *r)
 {
     tl_pipe *p = r->pipe;
-    tally_status status = TALLY_OK;
     if (!is_in_place(p)) { /* wait for earlier users of the buffers */
-        status = tl_mark(r->d, TL_RUN, TL_START);
-        if (!status) status = tl_follow(r->d, TL_IN, TL_START);
-        if (!status) status = tl_follow(r->d, TL_OUT, TL_START);
+        TL_TRY(tl_mark(r->d, TL_RUN, TL_START));
+        TL_TRY(tl_follow(r->d, TL_IN, TL_START));
+        TL_TRY(tl_follow(r->d, TL_OUT, TL_START));
     }
 
-    for (int64_t j = 0; !status; j++) {
+    for (int64_t j = 0;; j++) {
         if (j < r->pieces && !p->next(p, &r->part[j % PARTS])) r->pieces = j;
-        if (j >= r->pieces && (!staged(&p->out) || j >= r->pieces + PIECES_BEHIND)) break;
+        if (j >= r->pieces && (!staged(&p->out) || j >= r->pieces + PIECES_BEHIND)) return TALLY_OK;
         if (j < r->pieces && !p->in.here && j >= TL_RING)
-            status = tl_follow(r->d, TL_IN, TL_DONE + (int)(j % TL_RING));
-        if (!status && j < r->pieces && p->in.straight) {
+            TL_TRY(tl_follow(r->d, TL_IN, TL_DONE + (int)(j % TL_RING)));
+        if (j < r->pieces && p->in.straight) {
             const tl_rect *rect = &r->part[j % PARTS].in;
-            status = transfer(r, TL_IN, &p->in.buffer[j % TL_RING], 0, side_corner(&p->in, rect),
-                              side_count(&p->in, rect) * p->in.bytes);
+            TL_TRY(transfer(r, TL_IN, &p->in.buffer[j % TL_RING], 0, side_corner(&p->in, rect),
+                            side_count(&p->in, rect) * p->in.bytes));
         }
 
-        for (int64_t k = 0; !status && k < r->steps; k++) status = step(r, j, k);
-        if (!status && j < r->pieces) status = issue(r, j);
+        for (int64_t k = 0; k < r->steps; k++) TL_TRY(step(r, j, k));
+        if (j < r->pieces) TL_TRY(issue(r, j));
     }
-
-    return status;
 }
 
 tally_status tl_pipe_run(tl_pipe *p)

@@ -222,12 +222,11 @@ static tally_status by_groups(const tl_window_call *c, const groups *k, int64_t 
     const int walks = k->across == 1 && tl_three_walks_take(c);
     const int64_t most = (walks ? WALKS_BYTES : SLAB_BYTES) / (c->state * k->across) & -4,
                   slab = c->w > most ? (c->w + 3) & -4 : most;
-    tally_status status = TALLY_OK;
-    for (; !status && j0 < j1; j0 += slab) {
+    for (; j0 < j1; j0 += slab) {
         const int64_t at = j0 - tl_window_before(c), count = j0 + slab < j1 ? slab : j1 - j0;
-        status = walks ? tl_three_walks(c, at, count) : slab_by_groups(c, k, at, count);
+        TL_TRY(walks ? tl_three_walks(c, at, count) : slab_by_groups(c, k, at, count));
     }
-    return status;
+    return TALLY_OK;
 }
 
 int tl_long_columns_take(const tl_window_call *c)
@@ -243,9 +242,8 @@ tally_status tl_long_columns(const tl_window_call *call, int edges)
     const int64_t most = SLAB_BYTES / RESULTS_PER_WINDOW / call->state / call->w & -COLUMNS_LEAST;
     const int64_t many = most > COLUMNS_LEAST ? most : COLUMNS_LEAST;
     const int row = row_log(call);
-    tally_status status = TALLY_OK;
 
-    for (int64_t s = 0; !status && s < b->rows; s += many) {
+    for (int64_t s = 0; s < b->rows; s += many) {
         tl_batch some = *b;
         tl_results to = *call->r;
         tl_window_call c = *call;
@@ -255,10 +253,10 @@ tally_status tl_long_columns(const tl_window_call *call, int edges)
         some.rows = b->rows - s < many ? b->rows - s : many;
         some.x.byte += s * b->row_stride * op_in, to.byte += s * to.row_stride * op_out;
         k.across = (((some.rows - 1) >> row) + 1) << row, k.edges = edges;
-        status = by_groups(&c, &k, 0, b->n - (c.g->valid ? c.w - 1 : 0));
+        TL_TRY(by_groups(&c, &k, 0, b->n - (c.g->valid ? c.w - 1 : 0)));
     }
 
-    return status;
+    return TALLY_OK;
 }
 
 /* ---- windows of any length ---- */
@@ -309,18 +307,17 @@ tally_status tl_window_long(const tl_window_call *c)
      * level */
     enum { FEW = 16 };
     const tl_batch *b = c->b;
-    tally_status status = TALLY_OK;
     if (b->rows == 1 || b->rows > FEW || c->g->valid || c->g->whole ||
         (b->listed && !b->host_offsets))
         return compute(c);
 
-    for (int64_t s = 0; !status && s < b->rows; s++) {
+    for (int64_t s = 0; s < b->rows; s++) {
         tl_results to;
         const tl_batch one = one_of(b, c->r, s, &to);
         tl_window_call call = *c;
         call.b = &one, call.r = &to;
-        status = compute(&call);
+        TL_TRY(compute(&call));
     }
 
-    return status;
+    return TALLY_OK;
 }

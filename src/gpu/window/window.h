@@ -93,7 +93,7 @@ int64_t tl_windows_of_each(const tl_window_call *c);
 int tl_walk_down_takes(const tl_window_call *c);
 tally_status tl_walk(const tl_window_call *c, int64_t at, int64_t count, int edges);
 
-/* The same for long windows of one sequence, by three walks. */
+/* tl_walk for long windows of one sequence, by three walks. */
 int tl_three_walks_take(const tl_window_call *c);
 tally_status tl_three_walks(const tl_window_call *c, int64_t at, int64_t count);
 

@@ -178,22 +178,22 @@ static tally_status define(const tally_file *f, tl_netcdf_new *n, const char *na
     size_t bytes = tally_dtype_size(tl_packed_dtype(of->type));
     int there;
     tl_netcdf_kept *k;
-    tally_status s = TALLY_OK;
-    for (int d = 0; d < of->ndims && values && !s; d++)
-        s = dimension(f, n, (char *)(size_t)tl_netcdf_copy_name(names, d + 1, name), &of->dims[d],
-                      &bytes);
+    for (int d = 0; d < of->ndims && values; d++)
+        TL_TRY(dimension(f, n, (char *)(size_t)tl_netcdf_copy_name(names, d + 1, name),
+                         &of->dims[d], &bytes));
     tl_netcdf_copy_name(names, 0, of->name);
-    if (!s && !tl_nc.nc_inq_varid(n->file, of->name, &there))
-        s = tl_invalid_on(f, "name is '%s', and there is a variable of that name", of->name);
+    if (!tl_nc.nc_inq_varid(n->file, of->name, &there))
+        return tl_invalid_on(f, "name is '%s', and there is a variable of that name", of->name);
     if (!values) memcpy(of->dims, n->dims, sizeof of->dims);
-    for (int d = 1; d <= of->ndims && !values && !s; d++)
+    for (int d = 1; d <= of->ndims && !values; d++)
         if (strcmp(tl_netcdf_copy_name(names, d, name), tl_netcdf_copy_name(n->names, d, first)))
-            s = tl_invalid_on(f, "name is '%.100s': dimension %d must be %s", names, d - 1, first);
-    if (!s) s = add(f, n, of, values ? bytes : 0, &k);
-    if (!s && values) memcpy(k->values, values, bytes);
-    if (!s && !values) n->results++, k->is_result = 1;
+            return tl_invalid_on(f, "name is '%.100s': dimension %d must be %s", names, d - 1,
+                                 first);
+    TL_TRY(add(f, n, of, values ? bytes : 0, &k));
+    if (values) memcpy(k->values, values, bytes);
+    if (!values) n->results++, k->is_result = 1;
 
-    return s;
+    return TALLY_OK;
 }
 
 /* Defines the variable of `names`, such as "bounds(lat, bnds=2)". */

@@ -186,12 +186,11 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
     tl_netcdf *const n = f->netcdf;
     tl_netcdf_variable v;
 
-    tally_status s = check_file(p);
-    if (!s) s = find(f, p, o, &v);
-    if (!s) s = shape(f, p, &v, o);
-    if (!s) s = tl_packing_read(&p->of, v.type, o->dtype, &p->packing);
-    if (!s) s = tl_part_whole(p, &p->of);
-    if (s) return s;
+    TL_TRY(check_file(p));
+    TL_TRY(find(f, p, o, &v));
+    TL_TRY(shape(f, p, &v, o));
+    TL_TRY(tl_packing_read(&p->of, v.type, o->dtype, &p->packing));
+    TL_TRY(tl_part_whole(p, &p->of));
 
     if (p == n->parts) f->info.dtype = p->packing.given;
     if (p->packing.given != f->info.dtype)

@@ -381,8 +381,8 @@ static tally_status check_equal(const tally_file *f, int dimension)
 
 tally_status tl_parts_fit(const tally_file *f)
 {
-    tally_status s = check_join(f);
-    for (int d = 0; d < f->info.ndim && !s; d++)
-        if (d != f->netcdf->join) s = check_equal(f, d);
-    return s;
+    TL_TRY(check_join(f));
+    for (int d = 0; d < f->info.ndim; d++)
+        if (d != f->netcdf->join) TL_TRY(check_equal(f, d));
+    return TALLY_OK;
 }

@@ -158,15 +158,14 @@ static tally_status read_part(tally_file *f, tl_part *p, const box *b)
                           chunk; /* bytes of one chunk along `cut` */
     int64_t some = CHUNKS_MOST / others < 1 ? 1 : CHUNKS_MOST / others;
     if (some > PIECE_MOST / bytes) some = PIECE_MOST / bytes < 1 ? 1 : PIECE_MOST / bytes;
-    tally_status s = TALLY_OK;
 
-    for (int64_t at = 0, n; at < b->count[cut] && !s; at += n) {
+    for (int64_t at = 0, n; at < b->count[cut]; at += n) {
         const int64_t from = b->start[cut] + at;
         n = (from / chunk + some) * chunk - from;
         if (n > b->count[cut] - at) n = b->count[cut] - at;
-        s = read_piece(f, p, b, &(piece){cut, at, n, from});
+        TL_TRY(read_piece(f, p, b, &(piece){cut, at, n, from}));
     }
-    return s;
+    return TALLY_OK;
 }
 
 static tally_status read_box(tally_file *f, const box *b)
@@ -175,16 +174,16 @@ static tally_status read_box(tally_file *f, const box *b)
     const int d = n->join;
     const int64_t end = b->start[d] + b->count[d];
     int64_t begin = 0;
-    tally_status s = TALLY_OK;
     if (n->count == 1) return read_part(f, n->parts, b); /* also a single value */
 
-    for (int i = 0; i < n->count && !s; begin += n->parts[i++].length) {
+    for (int i = 0; i < n->count; begin += n->parts[i++].length) {
         const int64_t low = b->start[d] > begin ? b->start[d] : begin,
                       stop = begin + n->parts[i].length, high = end < stop ? end : stop;
         if (low >= high) continue;
-        s = read_piece(f, &n->parts[i], b, &(piece){d, low - b->start[d], high - low, low - begin});
+        const piece one = {d, low - b->start[d], high - low, low - begin};
+        TL_TRY(read_piece(f, &n->parts[i], b, &one));
     }
-    return s;
+    return TALLY_OK;
 }
 
 tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64_t *count,
@@ -216,7 +215,7 @@ tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *g
     tally_status s = TALLY_OK;
     *got = 0;
 
-    for (int64_t rest = max < left ? max : left; rest && !s;) {
+    for (int64_t rest = max < left ? max : left; rest;) {
         box b = {.out = out};
         const int64_t elements =
             tl_netcdf_box(f->info.ndim, f->info.shape, n->next, rest, b.start, b.count);
