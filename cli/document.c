@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int output_filed(const options *o)
+int output_is_file(const options *o)
 {
     static const char *const standard[] = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
     int filed = has(o, OPT_output);
@@ -52,7 +52,7 @@ static int find_format(const options *o)
         for (const char *const *end = formats[i].endings; *end && path && !to; end++)
             if (ends_with(path, *end)) return i;
     }
-    return output_filed(o) && !is_device(path) ? FORMATS : TO_TEXT;
+    return output_is_file(o) && !is_device(path) ? FORMATS : TO_TEXT;
 }
 
 enum format output_format(const options *o)
@@ -88,7 +88,7 @@ int ending_check(const options *o)
 int overlap_check(const options *o)
 {
     struct stat out, in;
-    if (output_filed(o) || fstat(STDOUT_FILENO, &out) || !S_ISREG(out.st_mode)) return DONE;
+    if (output_is_file(o) || fstat(STDOUT_FILENO, &out) || !S_ISREG(out.st_mode)) return DONE;
     for (int i = 1; i == 1 || i < o->nargs; i++) {
         const int piped = i >= o->nargs || !strcmp(o->args[i], "-");
         if (piped ? fstat(STDIN_FILENO, &in) : stat(o->args[i], &in)) continue;

@@ -33,7 +33,7 @@ static int check_word(const char *word)
 
 static int check_place(const options *o)
 {
-    const int filed = output_filed(o), word = has(o, OPT_empty);
+    const int filed = output_is_file(o), word = has(o, OPT_empty);
     const enum format format = !filed && has(o, OPT_json) ? TO_JSON : output_format(o);
     const char *const option = word ? "empty" : "out-valid",
                       *const value = o->value[word ? OPT_empty : OPT_out_valid];

@@ -62,7 +62,7 @@ static int fragment_load(tally *ctx, const char *path, tally_fragment **f, tally
 static int bytes_write(tally *ctx, const options *o, const void *buffer, size_t bytes)
 {
     document d;
-    const int code = document_open(&d, ctx, output_filed(o) ? o->value[OPT_output] : NULL);
+    const int code = document_open(&d, ctx, output_is_file(o) ? o->value[OPT_output] : NULL);
     if (code) return code;
     fwrite(buffer, 1, bytes, d.f);
     return document_close(&d, DONE);

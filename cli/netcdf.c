@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *dimensions_of(const input *in, unsigned axes, const char *name)
+char *dimension_names(const input *in, unsigned axes, const char *name)
 {
     size_t n = 1 + (name ? strlen(name) + 2 : 0);
     for (int d = 0; d < in->ndim; d++) {

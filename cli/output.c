@@ -31,7 +31,7 @@ static void print_documents(FILE *f, const tally *ctx, const answer *answers, in
                             const options *o, int values)
 {
     const int named = several(o);
-    const char *const path = f == stdout && output_filed(o) ? o->value[OPT_output] : NULL;
+    const char *const path = f == stdout && output_is_file(o) ? o->value[OPT_output] : NULL;
     if (named) fputs("[\n", f);
     for (int i = 0; i < files; i++) {
         if (i) fputs(",\n", f);
@@ -45,7 +45,7 @@ int output_check(const options *o, int ops)
     const enum format format = output_format(o);
     const int code = netcdf_check(o, ops);
     if (code || ops == 1 || format < TO_NPY || format > TO_HDF5 ||
-        (!output_filed(o) && (has(o, OPT_json) || has(o, OPT_digest))))
+        (!output_is_file(o) && (has(o, OPT_json) || has(o, OPT_digest))))
         return code;
     if (is_netcdf(format) && !several(o)) return DONE;
     if (is_netcdf(format))
@@ -188,7 +188,7 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
 static int write_values(tally *ctx, const answer *answers, int files, const options *o,
                         enum format format)
 {
-    const char *const path = output_filed(o) ? o->value[OPT_output] : NULL;
+    const char *const path = output_is_file(o) ? o->value[OPT_output] : NULL;
     const look values = {.format = format,
                          .named = several(o),
                          .people = !path && isatty(1) && !has(o, OPT_to) && !has(o, OPT_output),
@@ -209,7 +209,7 @@ int print_answers(tally *ctx, const answer *answers, int files, const options *o
 {
     if (ending_check(o)) return USAGE;
     const enum format format = output_format(o);
-    const int filed = output_filed(o), digest = has(o, OPT_digest),
+    const int filed = output_is_file(o), digest = has(o, OPT_digest),
               json = has(o, OPT_json) || (!filed && format == TO_JSON);
     const look digests = {.format = filed ? TO_TEXT : format,
                           .named = several(o),

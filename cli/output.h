@@ -72,8 +72,8 @@ int ending_check(const options *o);          /* checks that one of them says a f
 int overlap_check(const options *o); /* refuses standard output that is a file which is read */
 int is_csv(enum format format);      /* with commas or tabs */
 const char *format_name(enum format format);
-int is_netcdf(enum format format);  /* or HDF5, which is written the same way */
-int output_filed(const options *o); /* whether --output is a file other than standard output */
+int is_netcdf(enum format format);    /* or HDF5, which is written the same way */
+int output_is_file(const options *o); /* whether --output is a file other than standard output */
 int same_file(const char *a, const char *b); /* two names of one file, which may not exist yet */
 typedef struct document {
     tally *ctx;
@@ -138,7 +138,7 @@ void json_ran(FILE *f, const tally *ctx, const where_ran *r); /* devices.c */
 /* ---- netcdf.c: results as NetCDF or HDF5 ---- */
 /* The names of the dimensions as in "lat, lon". axes: bits of those that are left out, or of the
  * one that is replaced by `name`. NULL: there are no names, or there is no memory. */
-char *dimensions_of(const input *in, unsigned axes, const char *name);
+char *dimension_names(const input *in, unsigned axes, const char *name);
 typedef struct netcdf_of {
     const options *o;
     const char *dimensions; /* NULL: the dimensions of the results have no names */

@@ -70,7 +70,7 @@ static int open_answer(reduction *r)
     if (!code && r->columns) code = copy_names(a, &r->in);
     a->axis = a->flat || r->columns || segments ? -1 : r->l.axis;
     a->axes = r->l.axes;
-    if (a->axis >= 0) a->dimensions = dimensions_of(&r->in, r->l.axes, groups_dimension(a));
+    if (a->axis >= 0) a->dimensions = dimension_names(&r->in, r->l.axes, groups_dimension(a));
     return code;
 }
 

@@ -121,7 +121,7 @@ static int open_file(sink *s, const options *o, enum format format, const series
     if (status) return stdout_failed(s, status);
     if (is_netcdf(format)) {
         char *const dimensions =
-            ndim - (info->lanes > 1) == s->in->ndim ? dimensions_of(s->in, 0, NULL) : NULL;
+            ndim - (info->lanes > 1) == s->in->ndim ? dimension_names(s->in, 0, NULL) : NULL;
         int code = DONE;
         s->fill = memory_for(&code, "the results", s->ops->count, sizeof *s->fill);
         const netcdf_of of = {.o = o,
@@ -152,7 +152,7 @@ int sink_open(sink **sink_, const options *o, input *in, const operators *ops,
     s->in = in;
     s->ops = ops;
     s->path = o->value[OPT_output];
-    s->to_stdout = !output_filed(o);
+    s->to_stdout = !output_is_file(o);
     s->hashed = has(o, OPT_digest);
     s->json = has(o, OPT_json) || format == TO_JSON;
     s->values = s->json && (format == TO_JSON || s->to_stdout) && !(s->to_stdout && s->hashed);

@@ -22,7 +22,7 @@
 /* ---- forms ---- */
 
 /* The operands of a call whose '(' is at open: their first pieces and, behind the last, its ')'. */
-int operands(const work *w, int open, int *first, int most)
+int operands(const translation *w, int open, int *first, int most)
 {
     const int end = closing(w, open);
     int n = 0;
@@ -37,13 +37,13 @@ int operands(const work *w, int open, int *first, int most)
     return n;
 }
 
-static void operand(work *w, const int *first, int i)
+static void operand(translation *w, const int *first, int i)
 {
     write_pieces(w, first[i], first[i + 1] - 1);
 }
 
 /* name, &name[i], name + i: "name, i" */
-static void address(work *w, int from, int to)
+static void address(translation *w, int from, int to)
 {
     int at = from - 1;
     do at = after(w, at);
@@ -71,7 +71,7 @@ static void address(work *w, int from, int to)
 }
 
 /* Is it an array in shared memory that an address names? */
-static int in_shared(const work *w, int from)
+static int in_shared(const translation *w, int from)
 {
     int at = after(w, from - 1);
     while (is(w, at, "(") || is(w, at, "&")) at = after(w, at);
@@ -81,7 +81,7 @@ static int in_shared(const work *w, int from)
     return 0;
 }
 
-int pieces_text(work *w, int from, int to, char *text, size_t capacity)
+int pieces_text(translation *w, int from, int to, char *text, size_t capacity)
 {
     const output kept = w->out;
     w->out = (output){0};
@@ -99,7 +99,7 @@ int pieces_text(work *w, int from, int to, char *text, size_t capacity)
 /* ---- dimensions ---- */
 
 /* What threadIdx, blockIdx, blockDim and gridDim (which: 0 to 3) are along an axis. */
-static void dimension(work *w, int at, int which, int axis)
+static void dimension(translation *w, int at, int which, int axis)
 {
     const int *const b = w->setup->block;
     const int sides = b[1] * b[2] > 1, columns = w->setup->tile[0];
@@ -146,7 +146,7 @@ static void dimension(work *w, int at, int which, int axis)
     say(w, text);
 }
 
-static int axis_of(const work *w, int i)
+static int axis_of(const translation *w, int i)
 {
     const char *const names[2] = {"xyz", "012"};
     for (int k = 0; k < 2 && i < w->count && w->pieces[i].length == 1; k++)
@@ -155,7 +155,7 @@ static int axis_of(const work *w, int i)
     return -1;
 }
 
-static int call_at(work *w, int i)
+static int call_at(translation *w, int i)
 {
     int first[8];
     for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
@@ -215,7 +215,7 @@ static int call_at(work *w, int i)
 }
 
 /* Blocks: what is declared in one is known up to its end. */
-static void block(work *w, int i)
+static void block(translation *w, int i)
 {
     if (is(w, i, "{") && w->block_count < BLOCKS_MOST) {
         w->blocks[w->block_count].names = w->name_count;
@@ -229,7 +229,7 @@ static void block(work *w, int i)
 }
 
 /* static_cast<type>(value), static_assert(condition, "why"): past what was translated, or 0 */
-static int form_at(work *w, int i)
+static int form_at(translation *w, int i)
 {
     const int open = after(w, i);
     if (is(w, i, "static_cast")) {
@@ -251,7 +251,7 @@ static int form_at(work *w, int i)
     return 0;
 }
 
-static int write_word(work *w, int i)
+static int write_word(translation *w, int i)
 {
     int next = 0;
     for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
@@ -290,7 +290,7 @@ static int write_word(work *w, int i)
     return next;
 }
 
-void write_pieces(work *w, int from, int to)
+void write_pieces(translation *w, int from, int to)
 {
     enum { DEPTH_MOST = 100 };
     if (to > w->count) to = w->count; /* a bracket without its other half */

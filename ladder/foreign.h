@@ -67,7 +67,7 @@ typedef struct output {
     size_t used, capacity;
 } output;
 
-typedef struct work {
+typedef struct translation {
     const char *file;
     piece *pieces;
     int count, depth, opencl, shuffles, failed;
@@ -95,57 +95,59 @@ typedef struct work {
     char locals[512];        /* declarations of OpenCL's __local parameters */
     char columns[WORD_MOST]; /* the kernel's parameter with the columns of a matrix */
     ladder_error *error;
-} work;
+} translation;
 
 /* foreign_pieces.c. A piece is named by its number. */
 /* Ends the translation with a sentence about piece `at`. */
-void refuse(work *w, int at, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void say(work *w, const char *text);
-void copy(work *w, const piece *p);
-void say_line_ends(work *w, int from, int to); /* of the pieces from .. to - 1, and nothing else */
-int is(const work *w, int i, const char *text);
-void spell(const work *w, int i, char *word); /* copies piece i: at most WORD_MOST bytes */
-int after(const work *w, int i);              /* the next piece that is no space */
-int closing(const work *w, int open); /* the sign that ends what begins there, or the text's end */
-int cut(work *w, const char *text);   /* cuts the text into pieces; -1: out of memory */
-static inline int word_at(const work *w, int i)
+void refuse(translation *w, int at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void say(translation *w, const char *text);
+void copy(translation *w, const piece *p);
+void say_line_ends(translation *w, int from,
+                   int to); /* of the pieces from .. to - 1, and nothing else */
+int is(const translation *w, int i, const char *text);
+void spell(const translation *w, int i, char *word); /* copies piece i: at most WORD_MOST bytes */
+int after(const translation *w, int i);              /* the next piece that is no space */
+int closing(const translation *w,
+            int open); /* the sign that ends what begins there, or the text's end */
+int cut(translation *w, const char *text); /* cuts the text into pieces; -1: out of memory */
+static inline int word_at(const translation *w, int i)
 {
     return i >= 0 && i < w->count && w->pieces[i].class == PIECE_WORD;
 }
 
 /* foreign.c */
-void write_pieces(work *w, int from, int to); /* the pieces from .. to - 1, in the dialect */
+void write_pieces(translation *w, int from, int to); /* the pieces from .. to - 1, in the dialect */
 /* Sets text to what write_pieces would write, on one line. Returns 0 if it does not fit. */
-int pieces_text(work *w, int from, int to, char *text, size_t capacity);
-int operands(const work *w, int open, int *first, int most);
+int pieces_text(translation *w, int from, int to, char *text, size_t capacity);
+int operands(const translation *w, int open, int *first, int most);
 
 /* foreign_declare.c. Each ..._at translates what begins at piece i. It returns the piece after it,
  * or 0 if something else begins there. */
-int shared_at(work *w, int i, int dynamic); /* __shared__ or __local, up to the ';' */
-int declaration_at(work *w, int i);         /* of variables, or of a pointer to an array */
-int pointer_cast_at(const work *w, int i);  /* (T *), reinterpret_cast<T *>: it is left out */
+int shared_at(translation *w, int i, int dynamic); /* __shared__ or __local, up to the ';' */
+int declaration_at(translation *w, int i);         /* of variables, or of a pointer to an array */
+int pointer_cast_at(const translation *w, int i); /* (T *), reinterpret_cast<T *>: it is left out */
 /* Reads a type of several words, with const and volatile around it. Returns the piece after it, or
  * i. *type: in the dialect, or NULL. */
-int type_at(const work *w, int i, const char **type, int *constant, int *by_hand);
-int is_dropped(const work *w, int i);
-int is_local(const work *w, int i);
-int is_global(const work *w, int i);
+int type_at(const translation *w, int i, const char **type, int *constant, int *by_hand);
+int is_dropped(const translation *w, int i);
+int is_local(const translation *w, int i);
+int is_global(const translation *w, int i);
 /* From now on `what` is written for the word `name`. */
-void replace_name(work *w, const char *name, const char *what);
-int constant_at(work *w, int i); /* const int NAME = constant; */
-int is_shared(const work *w, int i);
-int is_own(const work *w, int i);
+void replace_name(translation *w, const char *name, const char *what);
+int constant_at(translation *w, int i); /* const int NAME = constant; */
+int is_shared(const translation *w, int i);
+int is_own(const translation *w, int i);
 /* Appends word i to w->shared or w->own. */
-void add_word(char list[KEPT_MOST][WORD_MOST], int *count, const work *w, int i);
+void add_word(char list[KEPT_MOST][WORD_MOST], int *count, const translation *w, int i);
 
 /* foreign_kernel.c: the word __global__ or __kernel is at i. Returns the piece after the kernel. */
-int kernel_at(work *w, int i, int template_at, int which);
-int has_rungs_names(const work *w); /* is a kernel of the rung's named in the text? */
+int kernel_at(translation *w, int i, int template_at, int which);
+int has_rungs_names(const translation *w); /* is a kernel of the rung's named in the text? */
 
 /* foreign_helper.c */
-void find_helpers(work *w);
-int helper_call(work *w, int i); /* returns the piece after the call, or 0 */
+void find_helpers(translation *w);
+int helper_call(translation *w, int i); /* returns the piece after the call, or 0 */
 /* the names of template parameters stand for values: `given`, those of a call at '<', or -1 */
-int template_names(work *w, int at, int given);
-int kernel_template(work *w, int at, int name); /* the host's launch may give the values */
+int template_names(translation *w, int at, int given);
+int kernel_template(translation *w, int at, int name); /* the host's launch may give the values */
 #endif

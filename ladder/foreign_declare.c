@@ -6,21 +6,21 @@
 
 /* ---- names and types ---- */
 
-void replace_name(work *w, const char *name, const char *what)
+void replace_name(translation *w, const char *name, const char *what)
 {
     if (w->name_count == KEPT_MOST) return;
     snprintf(w->names[w->name_count].name, WORD_MOST, "%s", name);
     snprintf(w->names[w->name_count++].is, TEXT_MOST, "%s", what);
 }
 
-int is_dropped(const work *w, int i)
+int is_dropped(const translation *w, int i)
 {
     for (size_t k = 0; k < sizeof dropped / sizeof *dropped; k++)
         if (is(w, i, dropped[k])) return 1;
     return 0;
 }
 
-int type_at(const work *w, int i, const char **type, int *constant, int *by_hand)
+int type_at(const translation *w, int i, const char **type, int *constant, int *by_hand)
 {
     enum { WORDS = 12 };
     int several = 0, longs = 0, bytes = 0, shorts = 0, without_sign = 0, at = i;
@@ -63,25 +63,25 @@ int type_at(const work *w, int i, const char **type, int *constant, int *by_hand
     return *type ? at : i;
 }
 
-int is_shared(const work *w, int i)
+int is_shared(const translation *w, int i)
 {
     for (int s = 0; s < w->shared_count; s++)
         if (is(w, i, w->shared[s])) return 1;
     return 0;
 }
-int is_own(const work *w, int i)
+int is_own(const translation *w, int i)
 {
     for (int s = 0; s < w->own_count; s++)
         if (is(w, i, w->own[s])) return 1;
     return 0;
 }
-void add_word(char list[KEPT_MOST][WORD_MOST], int *count, const work *w, int i)
+void add_word(char list[KEPT_MOST][WORD_MOST], int *count, const translation *w, int i)
 {
     if (*count < KEPT_MOST) spell(w, i, list[(*count)++]);
 }
 
 /* extern __shared__ char s[], and T *p = (T *)s or reinterpret_cast<T *>(s) later on: T */
-static const char *cast_type(const work *w, int name, const char *type)
+static const char *cast_type(const translation *w, int name, const char *type)
 {
     char word[WORD_MOST];
     spell(w, name, word);
@@ -100,7 +100,7 @@ static const char *cast_type(const work *w, int name, const char *type)
 }
 
 /* A cast of a pointer at '(': the type is the array's, and nothing is left of the cast. Past it, or 0. */
-int pointer_cast_at(const work *w, int i)
+int pointer_cast_at(const translation *w, int i)
 {
     const char *type;
     int constant, by_hand, open = is(w, i, "reinterpret_cast") ? after(w, i) : i;
@@ -110,8 +110,8 @@ int pointer_cast_at(const work *w, int i)
     return after(w, end);
 }
 
-static __attribute__((format(printf, 5, 6))) void append(work *w, int at, char *to, size_t capacity,
-                                                         const char *format, ...)
+static __attribute__((format(printf, 5, 6))) void append(translation *w, int at, char *to,
+                                                         size_t capacity, const char *format, ...)
 {
     const size_t used = strlen(to);
     va_list list;
@@ -123,7 +123,7 @@ static __attribute__((format(printf, 5, 6))) void append(work *w, int at, char *
 
 /* A shared array of a function: one for all calls, which the kernel declares and every function gets
    (OpenCL has them in kernels alone). */
-static int hoisted_at(work *w, int name, const char *type)
+static int hoisted_at(translation *w, int name, const char *type)
 {
     const int open = after(w, name), end = is(w, open, "[") ? closing(w, open) : open;
     char array[WORD_MOST], length[TEXT_MOST] = "1", whole[2 * TEXT_MOST];
@@ -146,7 +146,7 @@ static int hoisted_at(work *w, int name, const char *type)
     return end + 1;
 }
 
-int shared_at(work *w, int i, int dynamic)
+int shared_at(translation *w, int i, int dynamic)
 {
     const char *type;
     int constant = 0, by_hand = 0;
@@ -203,7 +203,7 @@ int shared_at(work *w, int i, int dynamic)
 }
 
 /* Is what stands at [from, to) of numbers, constants and signs alone? */
-static int is_constant(const work *w, int from, int to)
+static int is_constant(const translation *w, int from, int to)
 {
     for (int i = after(w, from - 1); i < to; i = after(w, i)) {
         int known = w->pieces[i].class != PIECE_WORD && w->pieces[i].class != PIECE_LINE;
@@ -218,7 +218,7 @@ static int is_constant(const work *w, int from, int to)
     return from < to;
 }
 
-int constant_at(work *w, int i)
+int constant_at(translation *w, int i)
 {
     const char *type;
     int constant = 0, by_hand = 0, start = i;
@@ -240,7 +240,7 @@ int constant_at(work *w, int i)
 }
 
 /* A declaration of variables, or of a pointer to an array: its type at i. 0: there is none. */
-int declaration_at(work *w, int i)
+int declaration_at(translation *w, int i)
 {
     const char *type;
     int constant = 0, by_hand = 0;
@@ -276,11 +276,11 @@ int declaration_at(work *w, int i)
     return name;
 }
 
-int is_local(const work *w, int i)
+int is_local(const translation *w, int i)
 {
     return is(w, i, "__local") || (w->opencl && is(w, i, "local"));
 }
-int is_global(const work *w, int i)
+int is_global(const translation *w, int i)
 {
     return is(w, i, "__global") || (w->opencl && is(w, i, "global"));
 }

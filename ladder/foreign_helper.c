@@ -6,7 +6,7 @@
 #include "foreign.h"
 
 /* Is there a function whose '(' is at open, at the top of the text? Its pieces into *h. */
-static int function_at(const work *w, int start, int open, helper *h)
+static int function_at(const translation *w, int start, int open, helper *h)
 {
     int name = open - 1, device = w->opencl;
     if (open <= start) return 0;
@@ -22,7 +22,7 @@ static int function_at(const work *w, int start, int open, helper *h)
     return device && h->last < w->count;
 }
 
-void find_helpers(work *w)
+void find_helpers(translation *w)
 {
     int start = -1;
     for (int i = 0; i < w->count; i++) {
@@ -49,7 +49,7 @@ void find_helpers(work *w)
 /* ---- templates ---- */
 
 /* The pieces between '<' and '>' at `open`, parted by commas, as in `operands`; 0: there is no '>'. */
-static int angled(const work *w, int open, int *first, int most)
+static int angled(const translation *w, int open, int *first, int most)
 {
     int n = 0, depth = 0;
     first[n++] = open + 1;
@@ -67,7 +67,7 @@ static int angled(const work *w, int open, int *first, int most)
 }
 
 /* Where the host launches the kernel `name` as name<256><<<...: its '<', or -1 */
-static int launched_with(const work *w, int name)
+static int launched_with(const translation *w, int name)
 {
     char word[WORD_MOST];
     spell(w, name, word);
@@ -79,7 +79,7 @@ static int launched_with(const work *w, int name)
     return -1;
 }
 
-int template_names(work *w, int at, int given)
+int template_names(translation *w, int at, int given)
 {
     enum { MOST = 8 };
     int first[MOST + 2], arguments[MOST + 2];
@@ -108,7 +108,7 @@ int template_names(work *w, int at, int given)
     return first[n];
 }
 
-int kernel_template(work *w, int at, int name)
+int kernel_template(translation *w, int at, int name)
 {
     return template_names(w, at, launched_with(w, name));
 }
@@ -118,7 +118,7 @@ int kernel_template(work *w, int at, int name)
 enum { MEMORY_VALUE = 'v', MEMORY_SHARED = 's', MEMORY_GLOBAL = 'g', MEMORY_OWN = 'o' };
 
 /* In which memory is what a call gives, from piece `from` on? */
-static char memory_of(const work *w, int from, int to)
+static char memory_of(const translation *w, int from, int to)
 {
     int at = after(w, from - 1);
     while (at < to && (is(w, at, "(") || is(w, at, "&"))) at = after(w, at);
@@ -126,7 +126,7 @@ static char memory_of(const work *w, int from, int to)
 }
 
 /* A parameter of a function; memory: where its pointer points. */
-static void parameter(work *w, int from, int to, char where)
+static void parameter(translation *w, int from, int to, char where)
 {
     const char *type;
     int constant = 0, by_hand = 0, array = 0, at = after(w, from - 1);
@@ -160,7 +160,7 @@ static void parameter(work *w, int from, int to, char where)
 }
 
 /* Is the parameter a pointer? OpenCL says where it points. */
-static char parameter_memory(const work *w, int from, int to)
+static char parameter_memory(const translation *w, int from, int to)
 {
     char where = MEMORY_VALUE;
     for (int i = from; i < to; i++) {
@@ -171,13 +171,13 @@ static char parameter_memory(const work *w, int from, int to)
     return where;
 }
 
-static void number_after(work *w, int number)
+static void number_after(translation *w, int number)
 {
     char text[16];
     if (number > 1) snprintf(text, sizeof text, "_%d", number), say(w, text);
 }
 
-static void translate(work *w, helper *h, int number, const char *memories, int given)
+static void translate(translation *w, helper *h, int number, const char *memories, int given)
 {
     int first[20];
     char line[32];
@@ -227,7 +227,8 @@ static void translate(work *w, helper *h, int number, const char *memories, int 
 }
 
 /* The instance of these arguments, translated if it is new: its number. */
-static int instance_of(work *w, int which, const char *arguments, const char *memories, int given)
+static int instance_of(translation *w, int which, const char *arguments, const char *memories,
+                       int given)
 {
     int number = 1;
     for (int i = 0; i < w->instance_count; i++) {
@@ -247,7 +248,7 @@ static int instance_of(work *w, int which, const char *arguments, const char *me
     return number;
 }
 
-int helper_call(work *w, int i)
+int helper_call(translation *w, int i)
 {
     int which = 0, first[20], declared[20], given = -1;
     char name[WORD_MOST], memories[20] = "", arguments[TEXT_MOST] = "", values[TEXT_MOST - 30] = "";

@@ -17,7 +17,7 @@ typedef struct parameters {
 } parameters;
 
 /* Reads a parameter. Returns 0 if it is memory of the group (__local), which is none of ours. */
-static int parameter(work *w, int from, int to, parameter_text *p)
+static int parameter(translation *w, int from, int to, parameter_text *p)
 {
     const char *type;
     int constant = 0, by_hand = 0, where = 0, at = after(w, from - 1);
@@ -64,7 +64,7 @@ static int parameter(work *w, int from, int to, parameter_text *p)
 }
 
 /* The parameters of the rung's kernel number `which` (from 0). */
-static void rung_parameters(const work *w, int which, parameters *p)
+static void rung_parameters(const translation *w, int which, parameters *p)
 {
     const char *at = w->setup->rung ? w->setup->rung : "";
     p->count = 0;
@@ -88,7 +88,7 @@ static void rung_parameters(const work *w, int which, parameters *p)
 
 /* index_of[k]: which of ours is the rung's parameter k; -1: none. Names that the head gives decide;
  * else the order, in which input and output may be exchanged. */
-static void order_parameters(work *w, int i, const parameters *ours, const parameters *rungs,
+static void order_parameters(translation *w, int i, const parameters *ours, const parameters *rungs,
                              int *index_of)
 {
     const char *at = w->setup->parameters;
@@ -114,7 +114,7 @@ static void order_parameters(work *w, int i, const parameters *ours, const param
     }
 }
 
-static void put_parameters(work *w, int i, int which, const parameters *ours)
+static void put_parameters(translation *w, int i, int which, const parameters *ours)
 {
     parameters rungs;
     int index_of[PARAMETERS_MOST] = {0}, written = 0;
@@ -138,7 +138,7 @@ static void put_parameters(work *w, int i, int which, const parameters *ours)
 /* ---- kernels ---- */
 
 /* The name of the rung's kernel number `which`; 0: there is none. */
-static int rung_kernel(const work *w, int which, char *name)
+static int rung_kernel(const translation *w, int which, char *name)
 {
     const char *at = w->setup->rung ? w->setup->rung : "";
     for (int k = 0; at && k <= which; k++) {
@@ -153,7 +153,7 @@ static int rung_kernel(const work *w, int which, char *name)
 
 /* Is a kernel of the rung's named in the text? Then the names are left as they are; else the kernels
    take the rung's names in their order. */
-int has_rungs_names(const work *w)
+int has_rungs_names(const translation *w)
 {
     char name[WORD_MOST];
     for (int k = 0; rung_kernel(w, k, name); k++)
@@ -163,7 +163,7 @@ int has_rungs_names(const work *w)
 }
 
 /* The word __global__ or __kernel is at i; past the kernel. */
-int kernel_at(work *w, int i, int template_at, int which)
+int kernel_at(translation *w, int i, int template_at, int which)
 {
     int first[32], at = i;
     parameters ours = {.count = 0};

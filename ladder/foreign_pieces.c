@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 
-void refuse(work *w, int at, const char *format, ...)
+void refuse(translation *w, int at, const char *format, ...)
 {
     char why[300];
     if (w->failed) return;
@@ -17,7 +17,7 @@ void refuse(work *w, int at, const char *format, ...)
               why);
 }
 
-static void put(work *w, const char *text, size_t n)
+static void put(translation *w, const char *text, size_t n)
 {
     enum { BYTES_MOST = 1 << 22 };
     output *const o = &w->out;
@@ -35,35 +35,35 @@ static void put(work *w, const char *text, size_t n)
     o->used += n;
     o->text[o->used] = 0;
 }
-void say(work *w, const char *text) { put(w, text, strlen(text)); }
-void copy(work *w, const piece *p) { put(w, p->at, (size_t)p->length); }
+void say(translation *w, const char *text) { put(w, text, strlen(text)); }
+void copy(translation *w, const piece *p) { put(w, p->at, (size_t)p->length); }
 
-void say_line_ends(work *w, int from, int to)
+void say_line_ends(translation *w, int from, int to)
 {
     for (int i = from; i < to && i < w->count; i++)
         for (int k = 0; k < w->pieces[i].length; k++)
             if (w->pieces[i].at[k] == '\n') say(w, "\n");
 }
 
-int is(const work *w, int i, const char *text)
+int is(const translation *w, int i, const char *text)
 {
     if (i < 0 || i >= w->count) return 0;
     const piece *p = &w->pieces[i];
     return (size_t)p->length == strlen(text) && !strncmp(p->at, text, (size_t)p->length);
 }
-void spell(const work *w, int i, char *word)
+void spell(const translation *w, int i, char *word)
 {
     const piece *p = &w->pieces[i < w->count ? i : w->count - 1];
     snprintf(word, WORD_MOST, "%.*s", p->length, p->at);
 }
-int after(const work *w, int i)
+int after(const translation *w, int i)
 {
     for (i++; i < w->count && w->pieces[i].class == PIECE_SPACE; i++) {
     }
     return i;
 }
 
-int closing(const work *w, int open)
+int closing(const translation *w, int open)
 {
     int depth = 0;
     for (int i = open; i < w->count; i++) {
@@ -75,7 +75,7 @@ int closing(const work *w, int open)
     return w->count;
 }
 
-int cut(work *w, const char *text)
+int cut(translation *w, const char *text)
 {
     int capacity = 0, line = 1, fresh = 1;
     for (const char *at = text; *at;) {

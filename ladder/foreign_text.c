@@ -3,16 +3,16 @@
  * is passed over but for what it says of the size of a group. */
 #include "foreign.h"
 
-static int starts_opencl(const work *w, int i)
+static int starts_opencl(const translation *w, int i)
 {
     return is(w, i, "__kernel") || (is(w, i, "kernel") && is(w, after(w, i), "void"));
 }
-static int starts_kernel(const work *w, int i)
+static int starts_kernel(const translation *w, int i)
 {
     return is(w, i, "__global__") || starts_opencl(w, i);
 }
 
-static int is_foreign(work *w)
+static int is_foreign(translation *w)
 {
     int any = 0;
     for (int i = 0; i < w->count; i++) {
@@ -23,7 +23,7 @@ static int is_foreign(work *w)
 }
 
 /* dim3 block(32, 8); and kernel<<<grid, block>>>: the sides of a group, unless the head says them. */
-static void block_of_host(work *w)
+static void block_of_host(translation *w)
 {
     char name[WORD_MOST] = "";
     for (int i = 0; i + 2 < w->count && !name[0]; i++)
@@ -59,7 +59,7 @@ static void block_of_host(work *w)
 }
 
 /* Skips what the model does not need: a function, host code, or piece i. Returns the piece after. */
-static int skip_piece(work *w, int i)
+static int skip_piece(translation *w, int i)
 {
     for (int h = 0; h < w->helper_count; h++)
         if (w->helpers[h].start == i) {
@@ -74,7 +74,7 @@ static int skip_piece(work *w, int i)
     return i + 1;
 }
 
-static void all_kernels(work *w)
+static void all_kernels(translation *w)
 {
     int template_at = -1, which = 0;
     for (int i = 0; i < w->count && !w->failed;) {
@@ -94,7 +94,7 @@ static void all_kernels(work *w)
 }
 
 /* Shared arrays of functions are known when all functions are: they stand where HOISTED_... does. */
-static void put_hoisted(work *w, const char *text)
+static void put_hoisted(translation *w, const char *text)
 {
     static const char word[] = "HOISTED_";
     for (const char *at = text; *at;) {
@@ -109,7 +109,7 @@ static void put_hoisted(work *w, const char *text)
 }
 
 /* Returns the functions, then the kernels, in memory that the caller frees. */
-static char *whole_text(work *w)
+static char *whole_text(translation *w)
 {
     const output rest = w->out;
     w->out = (output){0};
@@ -126,7 +126,7 @@ static char *whole_text(work *w)
 }
 
 /* Sets the tile of a group: in a grid of two dimensions a square, unless the head says more. */
-static void tile_of_grid(work *w)
+static void tile_of_grid(translation *w)
 {
     int two = 0;
     for (int i = 0; i + 2 < w->count; i++) {
@@ -140,7 +140,7 @@ static void tile_of_grid(work *w)
         w->setup->tile[0] = w->setup->tile[1] = w->setup->block[0];
 }
 
-static void translate(work *w)
+static void translate(translation *w)
 {
     find_helpers(w);
     say(w, "");
@@ -168,7 +168,7 @@ static void translate(work *w)
 int foreign_text(const char *file, const char *text, foreign_setup *setup, char **out,
                  ladder_error *error)
 {
-    work *const w = calloc(1, sizeof *w);
+    translation *const w = calloc(1, sizeof *w);
     char sentence[400], *whole = NULL;
     foreign_setup none = {0};
     *out = NULL;

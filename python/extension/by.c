@@ -157,23 +157,20 @@ static tally_key_window turned(tally_key_window w)
                               .ties = w.ties};
 }
 
-/* Windows of times of each group. *wrong: the group of an error. */
-static tally_status group_times(tally *ctx, const pt_operand *keys, const pt_operand *offsets,
-                                const tally_key_window *w, int64_t *start, int64_t *end,
-                                int64_t *wrong)
+/* Windows of times of each group. Returns the group of an error, or -1. */
+static int64_t group_times(tally *ctx, const pt_operand *keys, const pt_operand *offsets,
+                           const tally_key_window *w, int64_t *start, int64_t *end)
 {
     const int64_t *const at = (const void *)offsets->data;
-    tally_status status = TALLY_OK;
-    for (int64_t g = 0; g + 1 < offsets->size && !status; g++) {
+    for (int64_t g = 0; g + 1 < offsets->size; g++) {
         const int64_t a = at[g], n = at[g + 1] - a;
         if (!n) continue;
         const tally_view v = tally_flat(keys->data + a * pt_bytes(keys), keys->dtype, n);
         const tally_key_window window = falls(keys, a, a + n - 1) ? turned(*w) : *w;
-        status = tally_window_bounds(ctx, &v, &window, start + a, end + a);
-        for (int64_t i = a; i < a + n && !status; i++) start[i] += a, end[i] += a;
-        *wrong = g;
+        if (tally_window_bounds(ctx, &v, &window, start + a, end + a)) return g;
+        for (int64_t i = a; i < a + n; i++) start[i] += a, end[i] += a;
     }
-    return status;
+    return -1;
 }
 
 /* Raises an exception for the times of group g. order: the row in x of each sorted row. */
@@ -247,12 +244,11 @@ PyObject *pt_group_bounds(PyObject *module, PyObject *const *args, Py_ssize_t co
     }
     if (slot && bound[0] && bound[1]) {
         int64_t *const start = pt_array_data(bound[0]), *const end = pt_array_data(bound[1]);
-        int64_t wrong = 0;
-        tally_status status = TALLY_OK;
-        Py_BEGIN_ALLOW_THREADS if (timed) status =
-            group_times(slot->ctx, &keys, &offsets, &w, start, end, &wrong);
+        int64_t wrong = -1;
+        Py_BEGIN_ALLOW_THREADS if (timed) wrong =
+            group_times(slot->ctx, &keys, &offsets, &w, start, end);
         else group_rows(&offsets, low, high, start, end);
-        Py_END_ALLOW_THREADS if (!status) pair = PyTuple_Pack(2, bound[0], bound[1]);
+        Py_END_ALLOW_THREADS if (wrong < 0) pair = PyTuple_Pack(2, bound[0], bound[1]);
         else raise_times(slot->ctx, &keys, (const int64_t *)(const void *)order.data,
                          ((const int64_t *)(const void *)offsets.data)[wrong],
                          ((const int64_t *)(const void *)offsets.data)[wrong + 1]);
