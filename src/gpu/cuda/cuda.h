@@ -82,17 +82,11 @@ typedef struct {
 
 /* of cuLaunchKernelEx */
 typedef struct {
-    int id;
-    union {
-        int flag;
-        char bytes[64];
-    } value __attribute__((aligned(8)));
-} tl_cuda_launch_attribute;
-
-typedef struct {
     unsigned grid[3], block[3], local_bytes;
     CUstream stream;
-    const tl_cuda_launch_attribute *attributes;
+    const struct tl_cuda_attribute {
+        int id, unused, value[16];
+    } * attributes;
     unsigned attribute_count;
 } tl_cuda_launch_config;
 

@@ -9,7 +9,7 @@
 enum {
     CU_FUNC_ATTRIBUTE_PTX_VERSION = 5,
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
-    CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6,
+    PROGRAMMATIC_STREAM_SERIALIZATION = 6,
     FOLLOW_LEAST = 90, /* architecture of code in which FOLLOW() waits (prelude_cuda.h) */
     /* launches before better code is requested; the probe's scan has two */
     LAUNCHES_LEAST = 3,
@@ -28,7 +28,6 @@ struct tl_program {
         char name[TL_KERNEL_NAME];
         CUfunction function;
         int local_bytes; /* max bytes of local memory that has been set */
-
         int resident;
         int follows; /* its start may overlap the end of the kernel before it */
     } kernels[TL_KERNELS_MOST];
@@ -171,12 +170,11 @@ static CUresult load_kernel(tl_program *p, struct kernel *k)
 static CUresult launch(const cuda *g, const struct kernel *k, tl_cuda_launch_config c,
                        void **values)
 {
-    const tl_cuda_launch_attribute follows = {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-                                              {1}};
     if (!k->follows || g->captured)
         return tl_cu.cuLaunchKernel(k->function, c.grid[0], 1, 1, c.block[0], 1, 1, c.local_bytes,
                                     c.stream, values, NULL);
-    c.attributes = &follows, c.attribute_count = 1;
+    c.attributes = &(struct tl_cuda_attribute){PROGRAMMATIC_STREAM_SERIALIZATION, 0, {1}};
+    c.attribute_count = 1;
     return tl_cu.cuLaunchKernelEx(&c, k->function, values, NULL);
 }
 
