@@ -20,27 +20,29 @@ import torch
 import tally
 
 LIMIT = time.monotonic() + (float(sys.argv[1]) if len(sys.argv) > 1 else 120)
+ROUNDS = 11
+TABLES = [(1000000, 3), (3000000, 7), (10000000, 2), (400, 60000), (32000, 4000), (4000, 40000), (100, 1000001)]
 SIZES = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28]
 
 
-def rounds(call, wait, each):
-    """Microseconds a call: the median of five rounds."""
-    call()
-    wait()
+def seconds(call, count, wait, each):
     start = time.perf_counter()
-    call()
+    for _ in range(count):
+        call()
+        if each:
+            wait()
     wait()
-    count = max(3, min(1000, int(4e-3 / (time.perf_counter() - start))))
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        for _ in range(count):
-            call()
-            if each:
-                wait()
-        wait()
-        times.append((time.perf_counter() - start) / count * 1e6)
-    return statistics.median(times)
+    return time.perf_counter() - start
+
+
+def rounds(calls, wait, each):
+    """Microseconds of each call: medians of rounds in which the calls take turns, so that a busy machine slows all."""
+    counts = [max(1, min(1000, int(4e-3 / seconds(call, 1, wait, each)))) for call in calls]
+    times = [[] for _ in calls]
+    for _ in range(ROUNDS):
+        for call, count, mine in zip(calls, counts, times):
+            mine.append(seconds(call, count, wait, each) / count * 1e6)
+    return map(statistics.median, times)
 
 
 def row(name, calls):
@@ -54,7 +56,8 @@ def row(name, calls):
     wait()
     cells = []
     for each in (False, True):
-        mine, theirs, mine_cupy, cupys = (call and rounds(call, wait, each) for call in calls)
+        measured = rounds([call for call in calls if call], wait, each)
+        mine, theirs, mine_cupy, cupys = (call and next(measured) for call in calls)
         cells.append(f"{mine:9.1f} {theirs:9.1f} {theirs / mine:5.2f}")
         if mine_cupy:
             cells[-1] += f" {mine_cupy:9.1f}" + (f" {cupys:9.1f} {cupys / mine_cupy:5.2f}" if cupys else " " * 16)
@@ -114,6 +117,9 @@ def matrices():
                 lambda: cupy.sum(y, axis),
             ),
         )
+    for n, columns in TABLES:
+        z = torch.randn(n, columns, device="cuda")
+        row(f"sum {n} x {columns} axis 0", (lambda: tally.sum(z, axis=0), lambda: torch.sum(z, 0), None, None))
     row("sum bf16 2^26", (lambda: tally.sum(half), lambda: torch.sum(half), None, None))
     row("sum f32 2^20, out=", out_of(1 << 20))
 

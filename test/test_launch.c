@@ -25,6 +25,8 @@ static tally_status d_build(tl_gpu *g, tally *c, const char *text, size_t length
     (void)g, (void)c, (void)how;
     check(strlen(text) == length && !strstr(text, "KERNEL_OF(") && !strstr(text, "PARAMETERS_OF("),
           "heads of kernels are written out");
+    for (const char *at = text; (at = strstr(at, "\nKERNEL")) != NULL; at = strchr(at, '{'))
+        check(!strncmp(strchr(at, '{'), "{ FOLLOW();", 11), "a kernel does not begin with FOLLOW");
     *p = calloc(1, sizeof **p);
     (*p)->next = programs, programs = *p;
     return TALLY_OK;

@@ -24,13 +24,13 @@ typedef struct {
     int warps;     /* a warp for each sequence of some chunks */
 } reduce_plan;
 
-/* log2 of the elements of a chunk of a dense table of few columns of small elements, with rows of
- * LINE_LEAST to LINE_MOST bytes, of two columns from twice LINE_LEAST on; 0: others. Such chunks go
- * through local memory, where that is faster. They are larger if BUSY of them are left for each
- * multiprocessor, and ELEMENTS or BYTES are not exceeded. */
+/* log2 of the elements of a chunk of a dense table of few columns, with rows of LINE_LEAST to
+ * LINE_MOST bytes (elements of 8 bytes: half), of two columns from twice LINE_LEAST on; 0: others.
+ * Such chunks go through local memory, where that is faster. They are larger if BUSY of them are
+ * left for each multiprocessor, and ELEMENTS or BYTES are not exceeded. */
 static int table_log(const tl_gpu_device *d, const tl_batch *b)
 {
-    enum { ELEMENT_MOST = 4, LINE_LEAST = 4, LINE_MOST = 64, UNIT = 16 };
+    enum { ELEMENT_MOST = 8, LINE_LEAST = 4, LINE_MOST = 64, UNIT = 16 };
     enum { ELEMENTS = 8192, BYTES = 16384, BUSY = 8 };
     const int element = b->plan->op->elem_bytes;
     const int64_t line = b->rows <= LANES ? b->rows * element : 0,
@@ -38,8 +38,8 @@ static int table_log(const tl_gpu_device *d, const tl_batch *b)
     int log = ELEMENTS_LOG;
 
     if (!b->columns_log || b->row_stride != 1 || b->stride != b->rows || element > ELEMENT_MOST ||
-        line < least || line > LINE_MOST || (b->x.memory.address + (uint64_t)b->x.byte) % UNIT ||
-        !d->gpu->calls->single_launch)
+        line < least || line > LINE_MOST >> (element > 4) ||
+        (b->x.memory.address + (uint64_t)b->x.byte) % UNIT || !d->gpu->calls->single_launch)
         return 0;
     while ((b->rows << (log + 1) <= ELEMENTS || line << (log + 1) <= BYTES) &&
            b->n >> (log + 1) >= (int64_t)BUSY * d->gpu->processors)
@@ -47,16 +47,28 @@ static int table_log(const tl_gpu_device *d, const tl_batch *b)
     return log;
 }
 
-/* Columns whose last launch has threads that take them in parts: of so few chunks, if any. Tables
- * have few threads, which take up to `most` nodes each. */
+/* Columns whose last launch has threads that take them in parts: of so few chunks, if any. */
 static int columns_whole(const tl_gpu_device *d, const tl_batch *b)
 {
-    const int log = table_log(d, b), most = b->state_bytes > 4 ? 64 : 128;
-    const int64_t chunks = b->n >> (log ? log : ELEMENTS_LOG);
+    const int log = table_log(d, b);
     assert(!b->columns_log || !b->in_place);
     assert(!log || b->columns_log);
-    return b->columns_log && chunks <= COLUMNS_WHOLE &&
-           (!log || chunks <= most << (WHOLE_LOG - b->columns_log));
+    return b->columns_log && b->n >> (log ? log : ELEMENTS_LOG) <= COLUMNS_WHOLE;
+}
+
+/* Where the nodes of columns' chunks of `size` elements are stored: `across` states from a column's
+ * to the next one's, `down` to that below. */
+typedef struct {
+    tl_handle to;
+    int64_t size, across, down;
+} column_nodes;
+
+/* For the last launch: those of few columns one after the other, so that a block may take one. */
+static column_nodes whole_nodes(const tl_batch *b, int chunk_log)
+{
+    const int few = b->rows <= 2 * LANES;
+    return (column_nodes){NULL, (int64_t)1 << chunk_log, few ? b->n >> chunk_log : 1,
+                          few ? 1 : b->rows};
 }
 
 /* So many columns that a thread of a block for each keeps the device busy. */
@@ -95,7 +107,8 @@ static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl
     enum { PART_LOG = 4, SECTOR = 32 };
     const int64_t busy = 3 * l->d->gpu->processors / 2, chunks = chunk_log ? b->n >> chunk_log : 0,
                   n = b->n - (chunks << chunk_log), work = n > chunks ? n : chunks;
-    const int element = b->plan->op->elem_bytes;
+    const column_nodes c = whole_nodes(b, chunk_log);
+    const int element = b->plan->op->elem_bytes, few = chunks && c.down == 1;
     int64_t log = WHOLE_LOG, each_log = PART_LOG;
     assert(work < 2 * COLUMNS_WHOLE);
 
@@ -107,16 +120,15 @@ static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl
                      .results = r->arguments);
     }
 
-    while (b->rows >> log < busy && 1 << (WHOLE_LOG - log + PART_LOG) < work &&
-           (element << log > SECTOR || b->rows <= 1 << (log - 1)))
+    while (log && b->rows >> log < busy && 1 << (WHOLE_LOG - log + PART_LOG) < work &&
+           (few || element << log > SECTOR || b->rows <= 1 << (log - 1)))
         log--;
     while (1 << (WHOLE_LOG - log + each_log) < n) each_log++;
 
     const int64_t jobs = ((b->rows - 1) >> log) + 1;
     return TL_GO(l, whole_columns, jobs, .batch = *b->all, .log = log, .each_log = each_log,
-                 .jobs = jobs, .nodes = tl_handle_of(nodes), .chunks = chunks,
-                 .size = (int64_t)1 << chunk_log, .across = 1, .down = b->rows,
-                 .results = r->arguments);
+                 .jobs = jobs, .nodes = tl_handle_of(nodes), .chunks = chunks, .size = c.size,
+                 .across = c.across, .down = c.down, .results = r->arguments);
 }
 
 static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
@@ -152,13 +164,6 @@ static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const t
                     .status_table = d->slot->status_table.memory.handle, .more = p->more);
 }
 
-/* Where the nodes of columns' chunks of `size` elements are stored: `across` states from a column's
- * to the next one's, `down` to that below. */
-typedef struct {
-    tl_handle to;
-    int64_t size, across, down;
-} column_nodes;
-
 static tally_status make_column_nodes(const tl_launch *l, const tl_batch *b, column_nodes c)
 {
     enum { UNIT = 16, PART_MOST = 1 << 16 }; /* PART_MOST: of a block, of small states */
@@ -188,7 +193,8 @@ static tally_status make_whole_nodes(const tl_launch *l, const tl_batch *b, int 
 {
     const int64_t states = b->rows * (b->n >> chunk_log);
     TL_TRY(tl_gpu_take(l->d, (size_t)states * (size_t)b->state_bytes, nodes));
-    const column_nodes c = {tl_handle_of(nodes), (int64_t)1 << chunk_log, 1, b->rows};
+    column_nodes c = whole_nodes(b, chunk_log);
+    c.to = tl_handle_of(nodes);
     return make_column_nodes(l, b, c);
 }
 

@@ -149,7 +149,8 @@ static int add_meaning(tl_buffer *b, const char *name, size_t length, int is_ker
     return 0;
 }
 
-/* Writes a file's text with these words replaced; its lines stay. */
+/* Writes a file's text with these words replaced; its lines stay. Every kernel begins with
+ * FOLLOW(). */
 static void add_text(tl_buffer *b, const char *text)
 {
     static const char kernel_of[] = "KERNEL_OF(", parameters_of[] = "PARAMETERS_OF(";
@@ -168,8 +169,14 @@ static void add_text(tl_buffer *b, const char *text)
         tl_add(b, at, (size_t)(word - at));
         at = name + length + (name[length] == ')');
 
-        if (!add_meaning(b, name, length, word == kernel))
+        if (!add_meaning(b, name, length, word == kernel)) {
             tl_add(b, word, (size_t)(at - word)); /* the compiler will report the position */
+        } else if (word == kernel && *at) {
+            const size_t begin = strcspn(at, "{") + 1;
+            tl_add(b, at, begin);
+            tl_addf(b, " FOLLOW();");
+            at += begin;
+        }
     }
 }
 

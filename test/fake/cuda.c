@@ -26,6 +26,7 @@ enum {
     CUBIN = 0x7f,
     COMPUTE_MAJOR = 75,
     COMPUTE_MINOR = 76,
+    PTX_VERSION = 5,
     MULTIPROCESSORS = 16,
     SHARED_OPTIN = 97
 };
@@ -46,6 +47,14 @@ typedef struct {
 typedef struct {
     uint64_t capture; /* that it was recorded in */
 } event;
+typedef struct { /* of cuda.h, as the driver has it */
+    unsigned grid[3], block[3], local_bytes;
+    void *stream;
+    const struct {
+        int id, pad, flag;
+    } * attributes;
+    unsigned attribute_count;
+} launch_config;
 
 struct {
     int waits, records, follows, launches, copies, memsets, captured_memsets, allocations, frees;
@@ -247,6 +256,19 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     return f && gx && gy && gz && bx && by && bz && shared < 1 << 18 && s && parameters && !extra
                ? 0
                : 1;
+}
+/* As of code for compute capability 9.0. A launch whose start may overlap the kernel before it
+ * spoils a capture: graphs with such edges need newer calls than the library has. */
+int cuFuncGetAttribute(int *value, int what, void *f)
+{
+    return *value = what == PTX_VERSION ? 90 : 0, f == NULL;
+}
+int cuLaunchKernelEx(const launch_config *c, void *f, void **parameters, void **extra)
+{
+    if (c->attribute_count != 1 || c->attributes->id != 6 || c->attributes->flag != 1) return 1;
+    if (spoils(stream_of(c->stream) != captured, UNSUPPORTED)) return UNSUPPORTED;
+    return cuLaunchKernel(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
+                          c->block[2], c->local_bytes, c->stream, parameters, extra);
 }
 int cuStreamCreate(void **s, unsigned flags) { return *s = fake_cuda_stream(0), flags > 1; }
 int cuStreamDestroy_v2(void *s) { return free(s), s == NULL; }

@@ -54,6 +54,7 @@ typedef struct {
     F(cuModuleLoadData, , (CUmodule *, const void *)) \
     F(cuModuleUnload, , (CUmodule)) \
     F(cuModuleGetFunction, , (CUfunction *, CUmodule, const char *)) \
+    F(cuFuncGetAttribute, , (int *, int, CUfunction)) \
     F(cuFuncSetAttribute, , (CUfunction, int, int)) \
     F(cuOccupancyMaxActiveBlocksPerMultiprocessor, , (int *, CUfunction, int, size_t)) \
     F(cuLaunchKernel, , \
@@ -79,10 +80,22 @@ typedef struct {
     F(cuUserObjectRelease, , (CUuserObject, unsigned)) \
     F(cuGraphRetainUserObject, , (CUgraph, CUuserObject, unsigned, unsigned))
 
+/* of cuLaunchKernelEx */
+typedef struct {
+    unsigned grid[3], block[3], local_bytes;
+    CUstream stream;
+    const struct tl_cuda_attribute {
+        int id, unused, value[16];
+    } * attributes;
+    unsigned attribute_count;
+} tl_cuda_launch_config;
+
 typedef struct {
 #define DECLARE(name, version, parameters) int(*name) parameters;
     TL_CUDA_CALLS(DECLARE)
 #undef DECLARE
+    /* since CUDA 11.8; else NULL */
+    int (*cuLaunchKernelEx)(const tl_cuda_launch_config *, CUfunction, void **, void **);
 } tl_cuda_api;
 
 extern tl_cuda_api tl_cu;

@@ -49,6 +49,7 @@ static int open_driver(void)
     whole = whole && (*(void **)&tl_cu.name = dlsym(library, #name #version)) != NULL;
     TL_CUDA_CALLS(FIND)
 #undef FIND
+    if (whole) *(void **)&tl_cu.cuLaunchKernelEx = dlsym(library, "cuLaunchKernelEx");
     return whole;
 }
 

@@ -39,6 +39,14 @@ typedef double f64;
 #define KERNEL        KERNEL_1
 #define KERNEL_BLOCKS KERNEL_BLOCKS_1
 #endif
+/* Every kernel begins with it: waits until the kernel before it in the stream, whose end its launch
+ * may overlap (programmatic dependent launch), has ended, and its memory is visible. Kernels do not
+ * let the next one start earlier: it would take places of this one's multiprocessors, unevenly. */
+#if __CUDA_ARCH__ >= 900
+#define FOLLOW() asm volatile("griddepcontrol.wait;" ::: "memory")
+#else
+#define FOLLOW()
+#endif
 #define GLOBAL
 #define LOCAL
 #define SHARED         __shared__

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 
 enum {
+    CU_FUNC_ATTRIBUTE_PTX_VERSION = 5,
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+    PROGRAMMATIC_STREAM_SERIALIZATION = 6,
+    FOLLOW_LEAST = 90, /* architecture of code in which FOLLOW() waits (prelude_cuda.h) */
     /* launches before better code is requested; the probe's scan has two */
     LAUNCHES_LEAST = 3,
     /* With the static local memory of kernels, this is below 48 KiB; more must be set
@@ -25,8 +28,8 @@ struct tl_program {
         char name[TL_KERNEL_NAME];
         CUfunction function;
         int local_bytes; /* max bytes of local memory that has been set */
-
         int resident;
+        int follows; /* its start may overlap the end of the kernel before it */
     } kernels[TL_KERNELS_MOST];
 };
 
@@ -148,6 +151,33 @@ void tl_cuda_improve(tl_gpu *gpu, tl_program *p, const char *text, size_t length
     if (!p->better) p->launches = -1;
 }
 
+/* Finds a kernel in the program's module. */
+static CUresult load_kernel(tl_program *p, struct kernel *k)
+{
+    int version = 0;
+    CUresult error = tl_cu.cuModuleGetFunction(&k->function, p->module, k->name);
+    if (!error)
+        error = tl_cu.cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_PTX_VERSION, k->function);
+    if (error) return error;
+
+    k->local_bytes = SHARED_BY_DEFAULT;
+    k->follows = tl_cu.cuLaunchKernelEx && version >= FOLLOW_LEAST;
+    p->count++;
+    return 0;
+}
+
+/* Not in a capture: graphs with programmatic dependencies need calls of CUDA 12.3. */
+static CUresult launch(const cuda *g, const struct kernel *k, tl_cuda_launch_config c,
+                       void **values)
+{
+    if (!k->follows || g->captured)
+        return tl_cu.cuLaunchKernel(k->function, c.grid[0], 1, 1, c.block[0], 1, 1, c.local_bytes,
+                                    c.stream, values, NULL);
+    c.attributes = &(struct tl_cuda_attribute){PROGRAMMATIC_STREAM_SERIALIZATION, 0, {1}};
+    c.attribute_count = 1;
+    return tl_cu.cuLaunchKernelEx(&c, k->function, values, NULL);
+}
+
 tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
                             const tl_kernel_start *start)
 {
@@ -175,10 +205,8 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
 
     struct kernel *const k = &program->kernels[at];
     if (at == program->count) {
-        error = tl_cu.cuModuleGetFunction(&k->function, program->module, name);
+        error = load_kernel(program, k);
         if (error) return tl_cuda_status(ctx, error, name);
-        k->local_bytes = SHARED_BY_DEFAULT;
-        program->count++;
     }
 
     if (local_bytes > k->local_bytes) {
@@ -204,7 +232,11 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
         groups = (groups + rounds - 1) / rounds;
     }
 
-    error = tl_cu.cuLaunchKernel(k->function, (unsigned)groups, 1, 1, threads, 1, 1,
-                                 (unsigned)local_bytes, g->stream[TL_RUN], values, NULL);
+    error = launch(g, k,
+                   (tl_cuda_launch_config){.grid = {(unsigned)groups, 1, 1},
+                                           .block = {threads, 1, 1},
+                                           .local_bytes = (unsigned)local_bytes,
+                                           .stream = g->stream[TL_RUN]},
+                   values);
     return tl_cuda_status(ctx, error, name);
 }

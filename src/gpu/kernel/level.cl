@@ -400,15 +400,20 @@ typedef struct {
     i64 before;
 } column_parts;
 
-fn int last_part(column_parts c) { return c.n ? (c.n - 1) >> c.size_log : 0; }
-
-/* Folds the parts of a column onto v; the result is that of the thread of the last part. node: of
- * full parts, one for each thread; stack: nodes of this thread's part. */
-shared_fn maybe fold_level(LOCAL state *node, const state *stack, column_parts c, maybe v)
+/* Folds the items of a column: each thread its part, of which it leaves a node in `stack` for each
+ * set bit of its length, the highest first; then full parts, whose nodes are in `node`, that of
+ * the first of 2^k parts in the place of a node of 2^k. */
+shared_fn void fold_parts(LOCAL state *node, state *stack, column_items items, column_parts c,
+                          par p, const int of_states)
 {
-    const int t = thread_index(), column = t & ((1 << c.log) - 1), part = t >> c.log,
-              full = c.n >> c.size_log;
-    int done = 0, top = 0;
+    const int t = thread_index(), part = t >> c.log, size = 1 << c.size_log,
+              first = part << c.size_log, left = c.n - first, full = c.n >> c.size_log;
+
+    if (c.has && left > 0) {
+        items.x += first * items.step, items.at += first;
+        fold_down(items, left < size ? left : size, p, stack, of_states);
+        node[t] = stack[0];
+    }
     BARRIER();
 
     for (int k = 1; full >> k; k++) { /* nodes of 2^k parts */
@@ -417,32 +422,27 @@ shared_fn maybe fold_level(LOCAL state *node, const state *stack, column_parts c
             node[t] = TWIN(node[t], node[t + (by << c.log)], (i64)c.unit << (c.size_log + k - 1));
         BARRIER();
     }
-    if (!c.has || part != last_part(c)) return v;
+}
+
+fn int is_last_part(column_parts c)
+{
+    return c.has && thread_index() >> c.log == (c.n ? (c.n - 1) >> c.size_log : 0);
+}
+
+/* Appends what fold_parts has left to v, in the thread of the last part. */
+shared_fn maybe append_parts(LOCAL const state *node, const state *stack, column_parts c, maybe v)
+{
+    const int column = thread_index() & ((1 << c.log) - 1);
+    int done = 0, top = 0;
+    if (!is_last_part(c)) return v;
 
     for (int k = COLUMNS_LOG; k >= 0; k--) {
         if (!(c.n >> k & 1)) continue;
-        v = then(v,
-                 k >= c.size_log ? node[(done >> c.size_log << c.log) + column] : stack[top++],
+        v = then(v, k >= c.size_log ? node[(done >> c.size_log << c.log) + column] : stack[top++],
                  c.before + (i64)done * c.unit, (i64)c.unit << k);
         done += 1 << k;
     }
     return v;
-}
-
-/* Folds the items of a column onto v: each thread its part, then as fold_level. */
-shared_fn maybe fold_parted(LOCAL state *node, column_items items, column_parts c, maybe v, par p,
-                            const int of_states)
-{
-    const int t = thread_index(), size = 1 << c.size_log, first = t >> c.log << c.size_log,
-              left = c.n - first;
-    state stack[COLUMNS_LOG + 1];
-
-    if (c.has && left > 0) {
-        items.x += first * items.step, items.at += first;
-        fold_down(items, left < size ? left : size, p, stack, of_states);
-        node[t] = stack[0];
-    }
-    return fold_level(node, stack, c, v);
 }
 
 /* Columns of up to COLUMNS_WHOLE elements in one launch, or of `chunks` chunks of `size` elements,
@@ -450,10 +450,11 @@ shared_fn maybe fold_parted(LOCAL state *node, column_items items, column_parts 
  * threads of a block share the nodes, and then the elements, 2^each_log of a part. */
 KERNEL_OF(whole_columns)
 {
-    SHARED state node[WHOLE_THREADS], start[WHOLE_THREADS];
+    SHARED state node[WHOLE_THREADS], node_of_nodes[WHOLE_THREADS];
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    const int column = thread_index() & ((1 << log) - 1), part = thread_index() >> log;
+    state stack[COLUMNS_LOG + 1], stack_of_nodes[COLUMNS_LOG + 1];
+    const int column = thread_index() & ((1 << log) - 1);
     const i64 before = chunks * size;
     column_parts high = {(int)chunks, 0, (int)size, (int)log, 0, 0},
                  low = {(int)(b.n - before), (int)each_log, 1, (int)log, 0, before};
@@ -467,12 +468,14 @@ KERNEL_OF(whole_columns)
                            elements = {b.x + (s * b.row_stride + before * b.stride) * TL_SIZE,
                                        b.stride * TL_SIZE, before, 1};
 
-        maybe v = fold_parted(node, of_nodes, high, nothing(b.p), b.p, 1);
-        if (part == last_part(high)) start[column] = v.s;
+        fold_parts(node, stack, elements, low, b.p, 0);
+        fold_parts(node_of_nodes, stack_of_nodes, of_nodes, high, b.p, 1);
+        maybe v = append_parts(node_of_nodes, stack_of_nodes, high, nothing(b.p));
+        if (is_last_part(high)) node_of_nodes[column] = v.s;
         BARRIER();
-        v.s = start[column], v.have = chunks > 0;
-        v = fold_parted(node, elements, low, v, b.p, 0);
-        if (low.has && part == last_part(low)) store_reduced(out, b, s, v, b.n);
+        v.s = node_of_nodes[column], v.have = chunks > 0;
+        v = append_parts(node, stack, low, v);
+        if (is_last_part(low)) store_reduced(out, b, s, v, b.n);
         BARRIER();
     }
 }

@@ -46,6 +46,7 @@ f64 sqrt(f64), fma(f64, f64, f64), fabs(f64);
 #define LOCAL_MEMORY emulated->local_memory
 #define UNROLL
 #define ROLLED
+#define FOLLOW()
 #define BARRIER()      emulated->group_barrier()
 #define WARP_BARRIER() emulated->warp_barrier()
 struct ALIGNED(16) unit {
