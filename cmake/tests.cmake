@@ -57,6 +57,8 @@ set(timeout 900)
 if(TALLY_TEST_LONG)
   list(APPEND test_environment "TALLY_TEST_LONG=1")
   set(timeout 7200)
+else()
+  list(APPEND test_environment "TALLY_TEST_QUICK=1") # the seed picks what runs; without it, most does
 endif()
 if(TARGET tally_cli)
   list(APPEND test_environment "TALLY_CLI=$<TARGET_FILE:tally_cli>")
@@ -131,7 +133,9 @@ foreach(source IN LISTS programs)
   add_executable(${name} ${source})
   target_include_directories(${name} PRIVATE src include test)
   target_compile_definitions(${name} PRIVATE TALLY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_compile_options(${name} PRIVATE -O1) # they are compiled more often than they run
+  if(NOT TALLY_SANITIZE MATCHES address)
+    target_compile_options(${name} PRIVATE -O1) # they are compiled more often than they run
+  endif()
   # What a test computes itself took most of its time under the thread sanitizer. One that neither starts threads nor
   # forks is watched where it copies and compares memory, which the sanitizer sees in any program; the library always.
   file(STRINGS ${source} threads REGEX "pthread|threads_pool|fork\\(")
@@ -159,13 +163,30 @@ foreach(source IN LISTS programs)
     tally_test(${name} ${name})
   endif()
 endforeach()
-# Four minutes otherwise: the seed picks what runs. Without this variable, or with TALLY_TEST_LONG, all of it does.
-foreach(name IN ITEMS test_bits test_gpu test_ladder test_ladder_wrong test_lanes test_many test_pieces test_segments
-        test_user test_windows)
-  if(TEST ${name})
-    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "TALLY_TEST_QUICK=1")
-  endif()
-endforeach()
+# test_bits under sanitizers has an instruction set that the library has not, of the operators that it takes there
+# alone, compiled by this compiler. The linker takes its table of instruction sets, not the library's.
+set(TALLY_FEW "" CACHE STRING "an instruction set for test_bits under sanitizers (scripts/test)")
+if(TALLY_FEW AND TALLY_SANITIZE)
+  set(left_out "")
+  foreach(file IN LISTS seen ITEMS isa)
+    set(few_sources src/cpu/instances.c)
+    if(file STREQUAL "isa")
+      set(few_sources ${isa_sources})
+    endif()
+    if(file MATCHES "^(sum|mean|var|max|argmin|nansum|nanmean|ema|xor|isa)$")
+      add_library(few_${file} OBJECT ${few_sources})
+      target_include_directories(few_${file} PRIVATE src include)
+      target_compile_definitions(few_${file} PRIVATE TALLY_BUILDING TL_ISA=${TALLY_FEW} ${instances_of_${file}})
+      target_compile_options(few_${file} PRIVATE ${isa_flags_${TALLY_FEW}} -Wno-attributes -fno-sanitize=all -O1)
+      target_sources(test_bits PRIVATE $<TARGET_OBJECTS:few_${file}>)
+    else()
+      string(APPEND left_out "const void *const tl_kernels_${file}_${TALLY_FEW}[] = {0};\n")
+    endif()
+  endforeach()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/left_out.c CONTENT "${left_out}")
+  target_sources(test_bits PRIVATE src/cpu/isas.c ${PROJECT_BINARY_DIR}/left_out.c)
+  target_compile_definitions(test_bits PRIVATE TALLY_BUILDING ${isa_defs} TALLY_HAVE_${TALLY_FEW}=1)
+endif()
 
 # CUDA's texts run on this processor. With sanitizers, in these tests alone, where the compiler has them: what the texts
 # are compiled with at run time, and what the program is linked with. The linker lets it put itself before the pool.
@@ -266,7 +287,7 @@ endif()
 if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
    (NOT TALLY_SANITIZE OR TALLY_SANITIZE MATCHES address))
   set(fuzz_definitions TALLY_BUILDING TL_TEXT_SHARE=64 TL_TEXT_SMALL=16)
-  set(fuzz_options -g -O1 -fsanitize=fuzzer,address,undefined)
+  set(fuzz_options -g1 -O0 -fsanitize=fuzzer,address,undefined)
   file(GLOB fuzzers CONFIGURE_DEPENDS test/fuzz_*.c ladder/test/fuzz_*.c)
   file(GLOB readers CONFIGURE_DEPENDS src/io/*.c src/io/netcdf/*.c)
   add_library(fuzz_readers OBJECT ${readers})
