@@ -57,6 +57,8 @@ set(timeout 900)
 if(TALLY_TEST_LONG)
   list(APPEND test_environment "TALLY_TEST_LONG=1")
   set(timeout 7200)
+else()
+  list(APPEND test_environment "TALLY_TEST_QUICK=1") # the seed picks what runs; without it, most does
 endif()
 if(TARGET tally_cli)
   list(APPEND test_environment "TALLY_CLI=$<TARGET_FILE:tally_cli>")
@@ -71,9 +73,11 @@ function(tally_test name)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "POCL_EXTRA_BUILD_FLAGS=")
   endif()
   # first: what takes longest alone, so that no processor waits for it at the end
-  if(name MATCHES "^test_(emulated|ladder_browser_sh|ladder_sh|ladder_export_sh|opencl_sh|nvrtc|places|large|exact)$")
+  set(longest "emulated|opencl_sh|install_sh|ladder|ladder_sh|user|user_sh|cli_sh|devices|bits|many")
+  set(long "ladder_browser_sh|reference_sh|mpi_sh|cli_fields_sh|places|segments|nvrtc|large|text|exact|inputs")
+  if(name MATCHES "^test_(${longest})$")
     set_tests_properties(${name} PROPERTIES COST 200)
-  elseif(name MATCHES "^test_(devices|segments|user_sh|user|bits|many|ladder|cli_sh|lanes|golden|wide|ranges|csv)$")
+  elseif(name MATCHES "^test_(${long})$")
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()
 endfunction()
@@ -94,44 +98,30 @@ if(TARGET tally_ladder)
   file(GLOB course CONFIGURE_DEPENDS ladder/test/test_*.c)
   list(APPEND programs ${course})
 endif()
-# Programs that are not built again. With a sanitizer or for another processor: what compiles at run time, what is about
-# the texts, and the ladder's wrong kernels (test_ladder has the model). Of these the GPU engine runs under the address
-# sanitizer (PoCL itself is not watched, and leaks: detect_leaks=0). With the thread sanitizer: what has one thread, and
-# half a minute of golden text files.
-set(once)
-if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)
-  list(APPEND once promises nvrtc gpu device_keys many devices pieces segments windows clmem grids lanes ladder_nvrtc
-       ladder_wrong emulated places)
-endif()
-if(CMAKE_C_COMPILER_ID MATCHES "Clang")
-  list(APPEND once emulated places) # compiled by clang, some of its programs did not end in a minute; why is not known
-endif()
+# What is built again. Under an emulator: what runs kernels. With the thread sanitizer: what has threads.
+# With the address sanitizer: all but what compiles at run time, what is about the texts, and the ladder's wrong kernels
+# (test_ladder has the model); of the GPU tests those of the engine (PoCL itself is not watched, and leaks).
 if(CMAKE_CROSSCOMPILING)
-  # minutes of an emulator, and nothing of the processor in them
-  list(APPEND once large memory threads csv text convert numbers writers trace groups extents)
-  list(APPEND once better slots) # the libraries that it opens would be found by the emulator's loader, or not
-endif()
-if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread)
-  list(APPEND once user)
-endif()
-if(TALLY_SANITIZE MATCHES thread)
-  list(APPEND once arrow cache convert extents golden ladder ladder_trace laws launch layouts memory netcdf numbers
-       staged trace values)
+  list(FILTER programs INCLUDE REGEX "/test_(bits|exact|golden|grid|inputs|laws|narrow|probe|ranges)\\.c$")
+elseif(TALLY_SANITIZE MATCHES thread)
+  set(few "api|better|bits|by_key|exact|files|fragment|grid|groups|inputs|keys|large|narrow|probe|ranges|slots|stream")
+  list(FILTER programs INCLUDE REGEX "/test_(${few}|text|threads|wide|writers)\\.c$")
 elseif(TALLY_SANITIZE)
-  list(APPEND once layouts)
-  list(REMOVE_ITEM once gpu device_keys)
+  set(few "promises|nvrtc|embed|graphs|many|devices|pieces|segments|windows|clmem|grids|lanes|layouts|ladder_nvrtc")
+  list(FILTER programs EXCLUDE REGEX "/test_(${few}|ladder_wrong|emulated|places)\\.c$")
+endif()
+if(CMAKE_C_COMPILER_ID MATCHES "Clang") # compiled by it, some programs did not end in a minute; why is not known
+  list(FILTER programs EXCLUDE REGEX "/test_(emulated|places)\\.c$")
 endif()
 
 foreach(source IN LISTS programs)
   get_filename_component(name ${source} NAME_WE)
-  string(REPLACE "test_" "" short ${name})
-  if(short IN_LIST once)
-    continue()
-  endif()
   add_executable(${name} ${source})
   target_include_directories(${name} PRIVATE src include test)
   target_compile_definitions(${name} PRIVATE TALLY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_compile_options(${name} PRIVATE -O1) # they are compiled more often than they run
+  if(NOT TALLY_SANITIZE MATCHES address)
+    target_compile_options(${name} PRIVATE -O1) # they are compiled more often than they run
+  endif()
   # What a test computes itself took most of its time under the thread sanitizer. One that neither starts threads nor
   # forks is watched where it copies and compares memory, which the sanitizer sees in any program; the library always.
   file(STRINGS ${source} threads REGEX "pthread|threads_pool|fork\\(")
@@ -159,13 +149,30 @@ foreach(source IN LISTS programs)
     tally_test(${name} ${name})
   endif()
 endforeach()
-# Four minutes otherwise: the seed picks what runs. Without this variable, or with TALLY_TEST_LONG, all of it does.
-foreach(name IN ITEMS test_bits test_gpu test_ladder test_ladder_wrong test_lanes test_many test_pieces test_segments
-        test_user test_windows)
-  if(TEST ${name})
-    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "TALLY_TEST_QUICK=1")
-  endif()
-endforeach()
+# test_bits under sanitizers has an instruction set that the library has not, of the operators that it takes there
+# alone, compiled by this compiler. The linker takes its table of instruction sets, not the library's.
+set(TALLY_FEW "" CACHE STRING "an instruction set for test_bits under sanitizers (scripts/test)")
+if(TALLY_FEW AND TALLY_SANITIZE)
+  set(left_out "")
+  foreach(file IN LISTS seen ITEMS isa)
+    set(few_sources src/cpu/instances.c)
+    if(file STREQUAL "isa")
+      set(few_sources ${isa_sources})
+    endif()
+    if(file MATCHES "^(sum|mean|var|max|argmin|nansum|nanmean|ema|xor|isa)$")
+      add_library(few_${file} OBJECT ${few_sources})
+      target_include_directories(few_${file} PRIVATE src include)
+      target_compile_definitions(few_${file} PRIVATE TALLY_BUILDING TL_ISA=${TALLY_FEW} ${instances_of_${file}})
+      target_compile_options(few_${file} PRIVATE ${isa_flags_${TALLY_FEW}} -Wno-attributes -fno-sanitize=all -O1)
+      target_sources(test_bits PRIVATE $<TARGET_OBJECTS:few_${file}>)
+    else()
+      string(APPEND left_out "const void *const tl_kernels_${file}_${TALLY_FEW}[] = {0};\n")
+    endif()
+  endforeach()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/left_out.c CONTENT "${left_out}")
+  target_sources(test_bits PRIVATE src/cpu/isas.c ${PROJECT_BINARY_DIR}/left_out.c)
+  target_compile_definitions(test_bits PRIVATE TALLY_BUILDING ${isa_defs} TALLY_HAVE_${TALLY_FEW}=1)
+endif()
 
 # CUDA's texts run on this processor. With sanitizers, in these tests alone, where the compiler has them: what the texts
 # are compiled with at run time, and what the program is linked with. The linker lets it put itself before the pool.
@@ -190,6 +197,12 @@ endif()
 # The matrix computes its references itself, which takes three times as long when a sanitizer checks every access.
 if(TALLY_SANITIZE)
   set_source_files_properties(test/test_bits.c PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
+  set_source_files_properties(test/test_exact.c test/test_large.c test/test_ranges.c test/test_narrow.c
+                              test/test_golden.c PROPERTIES COMPILE_OPTIONS "-fno-sanitize=undefined;-O1")
+  if(TEST test_user) # what is compiled at run time is not watched
+    file(WRITE ${PROJECT_BINARY_DIR}/quick-cc "exec ${CMAKE_C_COMPILER} \"$@\" -O0\n")
+    set_property(TEST test_user APPEND PROPERTY ENVIRONMENT "CC=sh ${PROJECT_BINARY_DIR}/quick-cc")
+  endif()
 endif()
 
 # test_promises compiles every operator's text with the test's own lines behind it, and a text that keeps no promise.
@@ -266,7 +279,7 @@ endif()
 if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
    (NOT TALLY_SANITIZE OR TALLY_SANITIZE MATCHES address))
   set(fuzz_definitions TALLY_BUILDING TL_TEXT_SHARE=64 TL_TEXT_SMALL=16)
-  set(fuzz_options -g -O1 -fsanitize=fuzzer,address,undefined)
+  set(fuzz_options -g1 -O0 -fsanitize=fuzzer,address,undefined)
   file(GLOB fuzzers CONFIGURE_DEPENDS test/fuzz_*.c ladder/test/fuzz_*.c)
   file(GLOB readers CONFIGURE_DEPENDS src/io/*.c src/io/netcdf/*.c)
   add_library(fuzz_readers OBJECT ${readers})

@@ -6,7 +6,7 @@
  * large test has its parts in headers of its name: inputs_*.h belong to test_inputs.c.
  *
  *   TALLY_TEST_SEED=N    repeat a run
- *   TALLY_TEST_QUICK=1   fewer and smaller cases (sanitizers, qemu)
+ *   TALLY_TEST_QUICK=1   fewer and smaller cases (under ctest)
  *   TALLY_TEST_LONG=1    every case (scripts/test long) */
 #ifndef TALLY_TEST_CHECK_H
 #define TALLY_TEST_CHECK_H
@@ -170,6 +170,12 @@ static inline check_operator check_operator_random(void)
 }
 
 /* ---- contexts ---- */
+
+/* The next number of threads to test with, up to `most`: of a quick test some of them. */
+static inline int check_more_threads(int now, int most)
+{
+    return now + (check_quick ? 1 + (int)check_below(most - 1) : 1);
+}
 
 /* The name of instruction set number i of those that run here; NULL past the end. */
 static inline const char *check_isa(int i)

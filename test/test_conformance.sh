@@ -31,8 +31,13 @@ sum "$device"
 echo "second open: $took ms"
 [ "$took" -lt 1000 ] || [ "$took" -lt $((first / 4)) ] || wrong "the second open took $took ms, the first $first ms: is it probed again?"
 
-# plant NAME FILE SED WANTED: with FILE of src/ changed by SED the device is refused by a sentence that has WANTED in it
+# plant NAME FILE SED WANTED: with FILE of src/ changed by SED the device is refused by a sentence that has WANTED in it.
+# Of every two plants one, as the seed picks.
+turn=${TALLY_TEST_SEED:-$RANDOM}
+echo "seed $turn"
 plant() {
+    turn=$((turn + 1))
+    [ -n "${TALLY_TEST_LONG-}" ] || [ $((turn % 2)) = 1 ] || return
     rm -rf kernels
     mkdir -p "kernels/$(dirname "$2")"
     sed -E "$3" "$TALLY_SOURCE/src/$2" >"kernels/$2"

@@ -328,8 +328,10 @@ static void check_bound(const bound *b, const char *only)
     while (operators[b->operators][count]) count++;
     const int picked = (int)(check_seed / (unsigned)(b->operators + 1) % (unsigned)count);
     const int64_t all = b->n * (b->layout == FLAT && b->verb < FIELD ? 1 : b->count);
-    /* of large calls one or two below n, and one or two from n on */
-    const int step = all < LARGE_FROM ? 1 : all < LARGE_FROM << 3 ? AROUND / 2 : AROUND + 1;
+    /* every second length; of large calls one or two below n, and one or two from n on */
+    const int step = all < LARGE_FROM        ? 2 - check_long
+                     : all < LARGE_FROM << 3 ? AROUND / 2
+                                             : AROUND + 1;
     for (int i = 0; i < count; i++) {
         if (only ? i : !check_long && i != picked) continue;
         const char *const op = only ? only : operators[b->operators][i];

@@ -395,9 +395,9 @@ static void check_members(const char *kind, int count, int last)
     const int chosen = count == 1 ? 1 : check_quick ? 2 : OPS;
     for (int i = 0; i < chosen; i++)
         if (check(check_operator_make(&o, ops[i].op, ops[i].dtype, 0), "no operator %s", ops[i].op))
-            check_turns(check_long ? 40 : check_quick ? 4 : 6);
+            check_turns(check_long ? 40 : check_quick ? 2 : 6);
     if (check_operator_make(&o, ops[0].op, ops[0].dtype, 0))
-        for (int i = 0; i < (check_long ? 100 : 12); i++) check_fields(), check_keys();
+        for (int i = 0; i < (check_long ? 100 : 6); i++) check_fields(), check_keys();
     if (last && !check_quick) check_user();
     if (last) {
         check_refusals();

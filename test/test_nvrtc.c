@@ -2,9 +2,10 @@
  * The CUDA kernels compile, without a GPU: NVRTC (if it is here) makes machine code of every
  * shape for each architecture, and the assembler's report must show no spilled register.
  *
- *   test_nvrtc                       one of a few operators with every second shape and one of
- *                                    examples/operators, by the seed (TALLY_TEST_LONG: all of
- *                                    them), what is said of wrong ones; sm_90
+ *   test_nvrtc                       one of a few operators, and the other programs, with every
+ *                                    second shape, and one of examples/operators, by the seed
+ *                                    (TALLY_TEST_LONG: all of them), what is said of wrong ones;
+ *                                    sm_90
  *   test_nvrtc one OPERATOR TYPE [SHAPE]    prints as the next one; "marked nanmean": the form
  *                                           of marked elements
  *   test_nvrtc common|all [ARCH...]  the set of cmake/embedded.h, or every operator and
@@ -244,6 +245,17 @@ int main(int argc, char **argv)
         const char *op;
         tally_dtype dtype;
     } few[] = {{"sum", TALLY_F32}, {"argmax", TALLY_U8}, {"nanlast", TALLY_F32}};
+    static const struct {
+        const char *op;
+        tally_dtype dtype;
+        const char *shape;
+    } others[] = {{"sum:exact", TALLY_F32, "exact"},
+                  {"dot:exact", TALLY_F64, "exact"},
+                  {"count", TALLY_F32, "prepare"},
+                  {"dot", TALLY_F32, "reduce_two"},
+                  {"marked nanmean", TALLY_F64, "reduce_bits"},
+                  {"count", TALLY_U8, "keys"},
+                  {"var", TALLY_F64, "grid"}};
     static const char *const users[][2] = {
         {"descent", "f32"}, {"brackets", "i8"}, {"trend", "f64"}, {"streak", "bf16"}};
     check_start();
@@ -268,13 +280,9 @@ int main(int argc, char **argv)
         half = (int)check_below(2);
         for (size_t i = 0; i < sizeof few / sizeof *few; i++)
             if (check_long || i == first) try_one(few[i].op, few[i].dtype, NULL, "sm_90", 0);
-        try_one("count", TALLY_F32, "prepare", "sm_90", 0);
-        try_one("count", TALLY_U8, "keys", "sm_90", 0);
-        try_one("sum:exact", TALLY_F32, "exact", "sm_90", 0);
-        try_one("dot:exact", TALLY_F64, "exact", "sm_90", 0);
-        try_one("var", TALLY_F64, "grid", "sm_90", 0);
-        try_one("dot", TALLY_F32, "reduce_two", "sm_90", 0);
-        try_one("marked nanmean", TALLY_F64, "reduce_bits", "sm_90", 0);
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            if (check_long || (int)(i % 2) == half)
+                try_one(others[i].op, others[i].dtype, others[i].shape, "sm_90", 0);
         /* the seed's; all in scripts/test long */
         const size_t one = (size_t)check_below(sizeof users / sizeof *users);
         for (size_t i = 0; i < sizeof users / sizeof *users; i++)

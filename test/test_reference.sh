@@ -39,9 +39,13 @@ python3 "$from/order_e.py" "$golden" || fail "order_e.py and the vectors"
 plant order_e.c 's/from_double(o->out, 1.25)/quiet_nan(o->out)/'
 write nan_init planted/order_e.c -O0 || fail "order_e.c from a NaN"
 python3 "$from/order_e.py" nan_init.json || fail "order_e.py and a NaN as the initial value"
+turn=${TALLY_TEST_SEED:-$RANDOM} # it takes seconds: of these bugs one, as the seed picks
+echo "seed $turn"
 for bug in 's/top = join(self.op, self.stack.pop(), top)/top = join(self.op, top, self.stack.pop())/' \
     's/found.append(c.result())$/found.append(reduce(op, x[1:]))/' 's/e = max(e, least)/pass/' \
     's/self.n += 1$/self.n += 2/'; do
+    turn=$((turn + 1))
+    [ -n "${TALLY_TEST_LONG-}" ] || [ $((turn % 4)) = 1 ] || continue
     plant order_e.py "$bug"
     python3 planted/order_e.py "$golden" >planted.log && fail "order_e.py with '$bug' passes"
 done

@@ -324,14 +324,15 @@ static void check_views(void)
         open_place(&results, sizeof got)) {
         const int pocl = gpu->shares_memory, turns = pocl || check_quick ? 1 : 3;
         int i = (int)check_below(3);
-        const int first = pocl ? (int)check_below(4) : 0;
+        const int half = OPERATORS / 2, first = (int)check_below(half), turn = (int)check_below(2);
         for (int which = 0; which < LAYOUTS; which++)
-            /* PoCL compiles for some seconds per operator */
-            for (int o = first; o < OPERATORS; o += pocl ? 4 : 1)
+            /* PoCL compiles for some seconds per operator: two of them take layouts in turn */
+            for (int o = pocl ? first + (which + turn) % 2 * half : 0; o < OPERATORS;
+                 o += pocl ? OPERATORS : 1)
                 for (int k = 0; k < turns; k++, i++) {
-                    const int turn = turns > 1 ? k : i % 3;
-                    check_case(which, o, (i * 4) % SHIFTS + (turn == 2),
-                               turn == 1 ? (o % 2 ? 2 : -1) : 1);
+                    const int way = turns > 1 ? k : i % 3;
+                    check_case(which, o, (i * 4) % SHIFTS + (way == 2),
+                               way == 1 ? (o % 2 ? 2 : -1) : 1);
                 }
         check_others();
         check_refusals();

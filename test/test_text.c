@@ -261,7 +261,7 @@ static void long_lines(void)
  * is delivered. */
 static void first_bad_cell(char *big, size_t n)
 {
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < (check_quick ? 3 : 6); i++) {
         size_t at = (size_t)check_below((int64_t)n - 8), line = 1, col = 1;
         while (big[at] == '\n' || big[at] == '.') at++;
         const char old = big[at], second = big[n - 2];

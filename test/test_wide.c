@@ -323,7 +323,7 @@ static void whole_columns(const char *name, tally_dtype d)
     const tl_scalar *op;
     tl_par p;
     if (!check_ok(alone, tl_resolve(alone, name, d, &op, &p), name)) return;
-    for (int64_t columns = 1; columns <= 70; columns++)
+    for (int64_t columns = 1; columns <= 70; columns += 1 + check_quick * check_below(4))
         for (int64_t n = 2; n <= 9; n += 1 + n / 4) {
             const tally_window_options o = {
                 .before = n - 1 + columns % 3, .after = n - 1, .edges = TALLY_EDGES_SHRINK};
@@ -377,7 +377,7 @@ static void check_many(tally *many, const char *name, tally_dtype d)
         if (tally_operator(many, op, d, &c.info)) return;
     }
     const int64_t bytes = (int64_t)tally_dtype_size(c.info.output) * c.info.lanes;
-    int64_t n = 40000 + check_below(check_below(2) ? 100000 : 700000);
+    int64_t n = 40000 + check_below(check_quick || check_below(2) ? 100000 : 700000);
     if (n * bytes > (int64_t)sizeof y - 64) n = ((int64_t)sizeof y - 64) / bytes;
     c.in = tally_flat(x, d, n);
     c.next = tally_flat(x + (LONG - n) * (int64_t)tally_dtype_size(d), d, n);

@@ -15,7 +15,8 @@ for browser in chromium chromium-browser google-chrome none; do command -v $brow
 "$TALLY_CLI" ladder try "$work/nobarrier.cl" --rung reduce/tiled_3 --device model --n 1000 \
     --html "$work/try.html" >/dev/null
 if [ $browser != none ]; then
-    python3 "$(dirname "$0")/test_ladder_page.py" "$work/page.html" "$work/try.html" || exit 1
+    "$TALLY_CLI" ladder scan --device model --n 65536 --runs 1 --sweep --dtype f32 --html "$work/wide.html" >/dev/null
+    python3 "$(dirname "$0")/test_ladder_page.py" "$work/page.html" "$work/try.html" "$work/wide.html" || exit 1
 fi
 
 # ---- the lesson ----

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The ladder's page in Chromium: the stepper by keyboard, what a screen reader is told, sizes and contrasts.
-python3 test_ladder_page.py PAGE"""
+python3 test_ladder_page.py PAGE [TRIED [SWEPT]]"""
 import glob, json, os, sys, time
 from browser import Browser, LOOK
 
@@ -141,6 +141,16 @@ if len(sys.argv) > 2:
     told = all_steps("reduce")
     check(any("RACE: threads " in t for t in told), "the stepper shows the race of a kernel that was tried", told[:5])
     check(not browser.errors(), "no error of the script there", browser.errors())
+
+# ---- a page of many sizes: its plots and bars are drawn, and nothing sticks out ----
+if len(sys.argv) > 3:
+    for width in (390, 1280):
+        browser.look(width, 900)
+        browser.open("file://" + os.path.abspath(sys.argv[3]))
+        drawn = browser.run("[document.querySelectorAll('svg').length, "
+            "[...document.querySelectorAll('.track i')].filter(e => e.getBoundingClientRect().width > 1).length]")
+        found = browser.run(LOOK)
+        check(all(drawn) and not found, f"a page with --sweep at {width} pixels", "\n".join([str(drawn)] + found[:12]))
 
 # ---- the figures of the documents, as a page shows them ----
 figures = sys.argv[1] + ".figures.html"
