@@ -271,7 +271,7 @@ def _of_pandas(column):
         return _of_arrow(values.__arrow_array__())
     if getattr(dtype, "kind", "") in "mM" or isinstance(dtype, pandas.PeriodDtype):
         return values.asi8 if hasattr(values, "asi8") else pandas.Index(column).asi8, "numbers", _NAT
-    if isinstance(dtype, numpy.dtype) and dtype.kind != "O":
+    if isinstance(dtype, numpy.dtype):
         return _of_numpy(column.to_numpy())
     if hasattr(dtype, "numpy_dtype"):
         return pandas.Series(column), "numbers", None  # Int64 and its like
