@@ -87,6 +87,13 @@ static int check_rungs(const char *at)
     return DONE;
 }
 
+/* Whether a file of this name has a kernel. */
+static int is_kernel(const char *file)
+{
+    const char *const ending = strrchr(file, '.');
+    return ending && (!strcmp(ending, ".cu") || !strcmp(ending, ".cl"));
+}
+
 /* Checks that the options belong to this word; which: its number. */
 static int check_options(const ladder_options *l, const char *word, int which, int exports)
 {
@@ -125,6 +132,10 @@ int run_ladder(const options *o)
     if (!code && !runs)
         code = operands(o, takes[which - SHAPES].count, takes[which - SHAPES].count,
                         takes[which - SHAPES].what);
+    if (!code && which == GRADE && is_kernel(o->args[1]) && !is_kernel(o->args[2]))
+        code = usage("`tally ladder grade` takes the assignment first, then the kernel: "
+                     "`tally ladder grade %s %s`",
+                     o->args[2], o->args[1]);
     if (!code) code = check_options(&l, word, which, exports);
     if (code) return code;
     l.shape = runs ? word : NULL;

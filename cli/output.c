@@ -164,10 +164,17 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
     const result *const r = a->results;
     const int64_t columns = a->columns ? a->columns : 1;
     for (int i = 1; i < files; i++)
-        if (answers[i].results->info.output != r->info.output || !a->flat)
-            return usage("--output %s: the results of several files differ in type or shape; write "
-                         ".csv or .txt",
+        if (answers[i].results->info.output != r->info.output)
+            return usage("--output %s: the results of several files differ in type; write .csv or "
+                         ".txt",
                          path);
+    if (files > 1 && !a->flat)
+        return usage("--output %s: each of several files has results of its own: write a file for "
+                     "each of them%s, or .csv or .txt",
+                     path,
+                     is_netcdf(format)
+                         ? " and join these, as `tally window first -w 1 --axis time` does"
+                         : "");
     int64_t shape[DIMS + 1];
     const int ndim = shape_of(a, files, format, shape);
     tally_file *file;

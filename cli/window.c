@@ -3,6 +3,8 @@
  * tally_scan_options. series.c does the rest, and span.c makes windows along times. */
 #include "cli.h"
 
+#include <string.h>
+
 int run_scan(const options *o)
 {
     const int code = series_begin(o);
@@ -18,6 +20,12 @@ static int extent(const options *o, tally_window_options *w)
 {
     static const int64_t most = ((int64_t)1 << 61) - 1; /* of tally_window_options */
     int64_t width;
+    const char *const given = o->value[OPT_width];
+    const char *const unit = given ? given + strspn(given, "0123456789.") : "";
+    if (*unit && unit != given && !unit[strspn(unit, "dhimnsuw0123456789.")])
+        return usage("--width is '%s' and counts elements: --by TIME --last %s is a window along "
+                     "the times of column TIME",
+                     given, given);
     int code = opt_count(o, OPT_before, -most - 1, most, 0, &w->before);
     if (!code) code = opt_count(o, OPT_after, -most - 1, most, 0, &w->after);
     if (!code) code = opt_count(o, OPT_step, 1, most, 1, &w->step);

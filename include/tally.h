@@ -310,9 +310,9 @@ static inline tally_view tally_segments(const void *data, tally_dtype dtype, con
  *     tally_window(ctx, "mean", &in, &means, &three);
  *     printf("%g %g %g\n", most, sums[3], mean[3]); // 9 9 2 */
 
-/* reduce: one result per sequence. out receives in->rows results (times lanes, see
- * tally_operator_info), dense, of the operator's output dtype. An empty sequence gives the
- * operator's empty value. With rows == 0 nothing is written. out must not overlap in. */
+/* reduce: one result per sequence. out, plain memory and not a view, receives in->rows results
+ * (times lanes, see tally_operator_info), dense, of the operator's output dtype. An empty sequence
+ * gives the operator's empty value. If rows is 0, nothing is written. out must not overlap in. */
 TALLY_API tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out);
 
 /* A validity bitmap of the results of a reduction. For each sequence r, bit number

@@ -56,6 +56,8 @@ int ladder_run(const ladder_options *o, FILE *out, ladder_error *error)
     report r;
     int code = run_report(o, &r, error);
     if (code) return code;
+    if (!r.shape_count && o->rung && o->shape)
+        return fail_with(error, 2, "--rung is '%s', which is no rung of %s", o->rung, o->shape);
     code = write_reports(o, &r, out, error);
     if (!code && r.wrong) code = error->code = 4;
     report_free(&r);

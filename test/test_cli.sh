@@ -352,6 +352,7 @@ ok 'seq 5 | tally window sum --before=-1 --after 2 --edges shrink' '5
 ok 'seq 7 | tally window mean -w 3 --edges valid --step 2' '2
 4
 6'
+bad 2 'tally window sum -w 1h30min a.txt' "tally: --width is '1h30min' and counts elements: --by TIME --last 1h30min is a window along the times of column TIME"
 bad 2 'tally window sum a.txt' "tally: how wide is the window? -w W, or --before B and --after A, or --last D along times"
 bad 2 'tally window sum -w 3 --after 1 a.txt' "tally: -w gives the whole window: leave out --before and --after, or -w"
 bad 2 'tally window sum --center --after 1 a.txt' "tally: --center goes with -w W; --before and --after place the window themselves"

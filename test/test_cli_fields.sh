@@ -104,6 +104,7 @@ bad 2 'tally reduce sum --name a --variable v --axis time jan.nc' "tally: --name
 bad 2 'tally reduce sum,max --name a,a --variable v --axis time jan.nc -o o.nc' "tally: o.nc: name is 'a', and there is a variable of that name"
 bad 2 'tally reduce sum,minmax --variable v --axis time jan.nc -o o.nc' "tally: operator 'minmax' has 2 values a result: write it to a NetCDF file of its own"
 bad 2 'tally reduce sum,max --variable v jan.nc feb.nc -o o.nc' 'tally: --output o.nc: results of several operators and several files: join the files by --axis NAME, give one operator, or write .csv or .txt'
+bad 2 'tally reduce sum --variable v --axis 1 jan.nc feb.nc -o o.nc' 'tally: --output o.nc: each of several files has results of its own: write a file for each of them and join these, as `tally window first -w 1 --axis time` does, or .csv or .txt'
 
 # ---- calendars ----
 for kind in standard gregorian proleptic_gregorian noleap 365_day all_leap 366_day 360_day julian; do

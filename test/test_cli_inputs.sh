@@ -286,7 +286,7 @@ bad 2 'tally scan minmax --axis 7 --shape 1x1x1x1x1x1x1x3 -o no.npy x.txt' 'tall
 bad 2 'tally scan sum --out-valid no --empty NA -o no.csv x.txt' 'tally: --empty and --out-valid exclude each other'
 bad 1 'tally scan sum --out-valid no/no -o no.npy x.txt' 'tally: no/no: creating a temporary file beside it: No such file or directory'
 bad 1 'tally scan sum --out-valid /dev/full -o no.npy x.txt' 'tally: /dev/full: writing: No space left on device'
-bad 1 'printf "1\nx\n" | tally scan sum --out-valid no.bits -o no.npy' "tally: standard input:2:1: 'x' is not a number"
+bad 1 'printf "1\nx\n" | tally scan sum --out-valid no.bits -o no.npy' "tally: standard input:2:1: 'x' is not a number; --skip-bad skips and counts such cells"
 verdict 'nothing written' "$(find . -name 'no*' ! -name 'none.txt' ! -name nope | wc -l)" "$(ls -A)"
 
 finish

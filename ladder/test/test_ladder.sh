@@ -310,6 +310,9 @@ has '^[1-9][0-9]* runs launched no kernel and are not counted.$' out
 sed '1s/$/\n * each: 1/' "$assignments/1-tile-sum/start.cl" >each.cl
 code 2 timeout 60 "$tally" ladder grade "$assignments/1-tile-sum/assignment.toml" each.cl
 has 'each is 1 and must be at least 2' err
+code 2 "$tally" ladder grade each.cl "$assignments/1-tile-sum/assignment.toml" # the other way round
+has 'takes the assignment first' err
+code 2 "$tally" ladder reduce --rung scan/hillis_steele --device model
 code 4 "$tally" ladder grade "$assignments/4-shuffles/assignment.toml" "$assignments/4-shuffles/start.cu"
 has '^ +the kernel is written for f32: elem, or the T$' out
 code 4 "$tally" ladder grade "$assignments/2-no-conflicts/assignment.toml" \

@@ -83,7 +83,8 @@ def reduce(
     categories or other objects that can be hashed, of NumPy, pandas, Polars or Arrow, or in a list; or it is a list of
     several such keys, a dict or a table of them. The result has a value for each key: for pandas objects a Series whose
     index has the keys, else a pair ``(keys, values)``, a :class:`Keyed`, whose values of xarray have the keys as their
-    coordinate. For xarray ``by`` may name a coordinate, or a part of its dates (``"time.month"``). Groups are in the
+    coordinate. For xarray ``by`` may name a coordinate, or a part of its dates (``"time.month"``). Arrays of NumPy and
+    xarray may have several axes: ``axis`` or ``dim`` is the one that the keys go along. Groups are in the
     order in which their keys first appear, or with ``sort`` in the order of the keys. Elements whose key is missing
     (NaN, None, null, NaT) are left out; with ``dropna=False`` they are a group. A group's elements keep their order,
     and its bits are those of its elements alone.

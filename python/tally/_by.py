@@ -4,9 +4,11 @@
 import sys
 from array import array
 from collections import namedtuple
+from operator import index
 
 from . import _columns, _core, _kinds, _tables, _words
 from ._kinds import _library, class_of, is_column
+from ._labelled import _listed, _paired
 
 __all__ = ["Keyed"]
 
@@ -51,7 +53,7 @@ class Groups:
             return
         dims = list(getattr(x, "dims", ())) if library == "xarray" else ["rows"]
         if len(dims) != 1:
-            raise ValueError(f"by: x must have one dimension, and has {', '.join(map(str, dims)) or 'none'}")
+            raise ValueError(f"by: x must have one dimension, and has {_listed(dims) or 'none'}")
         table = _tables.opened(x)
         if table is not None and table.names:
             x = table.column(0)
@@ -65,13 +67,29 @@ class Groups:
         """A verb of the library on each group: 0 reduce, 1 scan, 2 window."""
         return _core.by(what, op, x, self.codes, self.count, self.missing, dtype, *scan, *window, next, where)
 
-    def keyed(self, x, values):
+    def along(self, op, x, dim, dtype, next, where):
+        """A reduction of each group of steps along one of several dimensions (xarray) or axes (NumPy)."""
+        numpy, field = sys.modules["numpy"], _library(x) == "xarray"
+        codes, steps = numpy.asarray(self.codes), x.sizes[dim] if field else x.shape[dim]
+        if len(codes) != steps:
+            raise ValueError(f"by has {len(codes)} keys: x has {steps} steps along {dim!r}")
+        order = numpy.argsort(codes, kind="stable")
+        ends = numpy.searchsorted(codes[order], numpy.arange(max(self.count, 1) + 1))
+        parts = []
+        for begin, end in zip(ends, ends[1:]):  # of no groups: one of no steps, which is cut off
+            x1, next1, where1 = (_steps(array, x, dim, order[begin:end]) for array in (x, next, where))
+            parts.append(_core.reduce(op, x1, dim, False, dtype, None, next1, where1))
+        if not field:
+            return numpy.stack(parts, dim)[(slice(None),) * dim + (slice(self.count),)]
+        return _joined(x, parts, dim).isel({dim: slice(self.count)})
+
+    def keyed(self, x, values, dim=None):
         """Values of the groups with their keys, for what ``x`` is from."""
         keys, library = self.keys(), _library(x)
         if library in ("polars", "pyarrow") and _tables.opened(values) is not None:
             return _tables.with_keys([name for name, _ in self.columns], keys, values)
         if library == "xarray":
-            values = self._of_groups(x, values, keys)
+            values = self._of_groups(values, keys, next(iter(x.dims), None) if dim is None else dim)
         if library != "pandas":
             return Keyed(keys[0] if len(keys) == 1 else tuple(keys), values)
         pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
@@ -88,12 +106,12 @@ class Groups:
         name = {"name": x.name} if values.ndim == 1 and hasattr(x, "name") else {}
         return make(values, index=index, **name)
 
-    def _of_groups(self, x, values, keys):
-        """Values of xarray, whose one dimension is the groups, called as the key and with the keys as coordinates."""
+    def _of_groups(self, values, keys, dim):
+        """Values of xarray, of which a dimension is the groups, called as the key and with the keys as coordinates."""
         names = [name for name, _ in self.columns]
         to = names[0] if len(names) == 1 and names[0] is not None else "group"
         if values.dims:  # else x has no arrays
-            values = values.rename({next(iter(x.dims)): to})
+            values = values.rename({dim: to})
         return values.assign_coords({name or to: (to, _kinds._numpy(key)) for name, key in zip(names, keys)})
 
 
@@ -102,15 +120,78 @@ def _others(x, axis):
     return None if axis is not None and [axis] == list(getattr(x, "dims", ())) else axis
 
 
+def _dimension(groups, x, axis):
+    """The dimension of an array of several that the keys go along. None: the array has one, or is of another kind."""
+    library, one = _library(x), axis[0] if isinstance(axis, (list, tuple)) and len(axis) == 1 else axis
+    if library == "numpy":
+        if x.ndim < 2 or not hasattr(one, "__index__"):
+            return None
+        if not -x.ndim <= one < x.ndim:
+            raise ValueError(f"axis is {one}: x has {x.ndim} axes")
+        return index(one) % x.ndim
+    if library != "xarray" or len(x.dims) < 2:
+        return None
+    fields = [column for _, column in groups.columns if _library(column) == "xarray"]
+    dims = list(dict.fromkeys(dim for field in fields for dim in field.dims))
+    if one is None and not dims:
+        raise ValueError(f"by: dim must name the dimension that the keys go along: {_listed(x.dims)}")
+    if len(dims) > 1:
+        raise ValueError(f"by has the dimensions {_listed(dims)}: must have one")
+    found = dims[0] if one is None else one if one in x.dims else None
+    if found is None and hasattr(one, "__index__") and hasattr(x, "shape") and -x.ndim <= one < x.ndim:
+        found = x.dims[one]
+    if found is None or dims not in ([], [found]):
+        words = f"the keys go along {dims[0]}" if dims else f"must be one of {_listed(x.dims)}, along which the keys go"
+        raise ValueError(f"dim is {axis!r}: {words}")
+    for field in fields:
+        _paired(field, x, "by")
+    return found
+
+
+def _steps(array, x, dim, steps):
+    """Steps of an array, or of what goes with x."""
+    if array is None:
+        return None
+    if len(steps) and steps[-1] - steps[0] + 1 == len(steps):
+        steps = slice(steps[0], steps[-1] + 1)
+    if hasattr(x, "isel"):
+        if not hasattr(array, "isel"):
+            raise TypeError("by: next and where must be of xarray, as x is")
+        return array.isel({dim: steps}) if dim in array.dims else array
+    numpy = sys.modules["numpy"]
+    array = array if array is x else numpy.broadcast_to(numpy.asanyarray(array), x.shape, subok=True)
+    return array[(slice(None),) * dim + (steps,)]
+
+
+def _joined(x, parts, dim):
+    """The groups' fields as one, with the dimensions in the order of x."""
+    import xarray
+
+    how = {"coords": "minimal", "compat": "override", "join": "override"}
+    if hasattr(x, "data_vars"):
+        names = [name for name, array in x.data_vars.items() if dim in array.dims]
+        found = xarray.concat([part[names] for part in parts], dim, data_vars="all", **how)
+        for name in names:
+            found[name] = found[name].transpose(*x[name].dims, ..., missing_dims="ignore")
+        return found.assign({name: array for name, array in parts[0].data_vars.items() if name not in names})
+    return xarray.concat(parts, dim, **how).transpose(*x.dims, ...)
+
+
 def reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, next, where):
     """``tally.reduce(x, op, by=by)``."""
-    _words.alone("by", axis=_others(x, axis), out=out, keepdims=keepdims or None)
+    _words.alone("by", out=out, keepdims=keepdims or None)
     x, by = _tables.keyed_by(x, by)
     groups = Groups(by, sort, dropna)
-    groups.same_labels(x)
     names = op if isinstance(op, (list, tuple)) else [op]
-    none = (False, False), (0, 0, 0, 0)
-    found = [groups.keyed(x, groups.fold(0, name, x, dtype, *none, next, where)) for name in names]
+    dim = _dimension(groups, x, axis)
+    if dim is None:
+        _words.alone("by", axis=_others(x, axis))
+        groups.same_labels(x)
+        none = (False, False), (0, 0, 0, 0)
+        found = [groups.fold(0, name, x, dtype, *none, next, where) for name in names]
+    else:
+        found = [groups.along(name, x, dim, dtype, next, where) for name in names]
+    found = [groups.keyed(x, each, dim) for each in found]
     return tuple(found) if isinstance(op, (list, tuple)) else found[0]
 
 
@@ -271,7 +352,7 @@ def _of_pandas(column):
         return _of_arrow(values.__arrow_array__())
     if getattr(dtype, "kind", "") in "mM" or isinstance(dtype, pandas.PeriodDtype):
         return values.asi8 if hasattr(values, "asi8") else pandas.Index(column).asi8, "numbers", _NAT
-    if isinstance(dtype, numpy.dtype) and dtype.kind != "O":
+    if isinstance(dtype, numpy.dtype):
         return _of_numpy(column.to_numpy())
     if hasattr(dtype, "numpy_dtype"):
         return pandas.Series(column), "numbers", None  # Int64 and its like

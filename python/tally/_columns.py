@@ -243,7 +243,7 @@ def fold(call, x):
 
 
 def _base(op, dtype, verb):
-    text = op if isinstance(op, str) else ""
+    text = op if isinstance(op, str) else repr(op)
     base = text[3:] if text.startswith("nan") else text
     has = _POINTS if dtype.kind == "M" else _LENGTHS
     what = "times" if dtype.kind == "M" else "lengths of time"

@@ -138,7 +138,7 @@ _CALENDAR = {"M", "ME", "MS", "mo", "Q", "QE", "QS", "q", "A", "Y", "YE", "YS", 
 def _calendar(window, name):
     return ValueError(
         f"{name} is {window!r}: months, quarters and years have no fixed length: give days, such as '30D', or one "
-        "result for each month by tally.by_key with codes of the months"
+        "result for each month by tally.mean(x, by=months)"
     )
 
 

@@ -52,6 +52,7 @@ _ARGUMENTS = {
     "numeric_only": "x.select_dtypes('number') has the columns of numbers",
     "min_count": "tally.count(x) says how many elements there are; tally.window takes it, and rolling min_periods=",
     "min_periods": "tally.rolling(x, 20, min_periods=1) takes it, and tally.window min_count=",
+    "min_samples": "min_periods= is its name here",
     "ddof": "var, std, cov and their nan forms take it, in a name as 'var:ddof=1'",
     "correction": "var, std, cov and their nan forms take it, in a name as 'var:ddof=1'",
     "weights": "tally.wmean(x, weights) is the weighted mean",
@@ -64,6 +65,8 @@ _ARGUMENTS = {
 
 # and instead of functions
 _NAMES = {
+    "agg": "tally.reduce(x, ['mean', 'max'])",
+    "aggregate": "tally.reduce(x, ['mean', 'max'])",
     "amax": "tally.max",
     "amin": "tally.min",
     "average": "tally.wmean(x, weights)",
@@ -80,6 +83,7 @@ _NAMES = {
     "product": "tally.prod",
     "ptp": "tally.range",
     "nanptp": "tally.nanrange",
+    "resample": "tally.sum(x, by=times.to_period('M')) of pandas, by=times.floor('15min')",
     "sem": "tally.std(x, ddof=1) / tally.count(x) ** 0.5",
     "size": "tally.count",
     "skewness": "tally.skew(x, sample=True)",

@@ -89,7 +89,7 @@ def _reduce_gradient(ctx, grad):
     for d in () if ctx.keepdim else ctx.folded:
         grad = grad.unsqueeze(d)
     if ctx.op == "max":
-        grad = torch.where(_largest(*ctx.saved_tensors, ctx.dim), grad, 0)
+        grad = _to_largest(*ctx.saved_tensors, ctx.dim, grad)
     elif ctx.op == "mean":
         count = 1
         for d in ctx.folded:
@@ -98,16 +98,17 @@ def _reduce_gradient(ctx, grad):
     return grad.to(ctx.dtype).expand(ctx.shape), None, None, None
 
 
-def _largest(x: Tensor, dim: Sequence[int] | None) -> Tensor:
-    """Whether an element is the one that argmax names: its place among those that are reduced, in C order."""
-    at = torch.ops.tally.reduce(x, "argmax", dim, True)
-    place, step = torch.zeros_like(at), 1
-    for d in reversed(_folded(x, dim)):
-        shape = [1] * x.ndim
-        shape[d] = x.shape[d]
-        place = place + step * torch.arange(x.shape[d], device=x.device).reshape(shape)
-        step *= x.shape[d]
-    return place == at
+def _to_largest(x: Tensor, dim: Sequence[int] | None, grad: Tensor) -> Tensor:
+    """The gradient at the element that argmax names among those that are reduced, and 0 elsewhere."""
+    if not x.numel():
+        return grad.new_zeros(x.shape)
+    folded = _folded(x, dim)
+    order = [d for d in range(x.ndim) if d not in folded] + folded
+    moved, kept = x.permute(order).shape, x.ndim - len(folded)
+    row = (*moved[:kept], 1)
+    at = _call(_reduce_forms, x.detach(), "argmax", dim, True).permute(order).reshape(row)
+    rows = grad.new_zeros((*moved[:kept], moved[kept:].numel())).scatter(-1, at, grad.permute(order).reshape(row))
+    return rows.reshape(moved).permute(sorted(range(x.ndim), key=order.__getitem__))
 
 
 def _keep_scan(ctx, inputs, output):
@@ -190,6 +191,8 @@ _PLAIN = (Tensor, torch.nn.Parameter)
 
 def _call(forms, x, *arguments):
     operator, function, quick, plain = forms
+    if not isinstance(x, Tensor):
+        raise TypeError(f"x is of type {type(x).__name__}: must be a tensor; tally.sum and others take all arrays")
     if torch.compiler.is_compiling() or type(x) not in _PLAIN:
         return operator(x, *arguments)
     if torch._C._functorch.is_functorch_wrapped_tensor(x):

@@ -330,6 +330,8 @@ X = np.arange(4.0)
         (lambda: tally.sum(X, by=np.ones((2, 2))), r"by has shape \(2, 2\): must have one axis"),
         (lambda: tally.sum(X.reshape(2, 2), by=[1, 2, 3, 4]), "x has 2 axes"),
         (lambda: tally.sum(X, by=[1, 2, 3, 4], axis=0), "axis: cannot be given with by"),
+        (lambda: tally.sum(X.reshape(2, 2), by=[1, 2], axis=2), "axis is 2: x has 2 axes"),
+        (lambda: tally.sum(X.reshape(2, 2), by=[1, 2, 3], axis=0), "by has 3 keys: x has 2 steps along 0"),
         (lambda: tally.sum(X, by=[1, 2, 3, 4], keepdims=True), "keepdims: cannot be given with by"),
         (lambda: tally.sum(X, by=[1, 2, 3, 4], out=np.zeros(4)), "out: cannot be given with by"),
         (lambda: tally.scan(X, "sum", by=[1, 2, 3, 4], offsets=[0, 4]), "offsets: cannot be given with by"),
@@ -468,3 +470,18 @@ def test_words_of_pandas_by_group():
         mine, theirs = getattr(tally, name)(x, by=keys), getattr(x.groupby(keys), name)()
         assert mine.equals(theirs) and mine.name == "x"
     assert tally.cumsum([1.0, 2.0], by=["a", None]).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_along_an_axis(axis):
+    """Of an array of several axes each group of steps along one has the bits of its steps alone."""
+    x = np.random.default_rng(3).standard_normal((12, 12, 12)).astype("float32")
+    keys, where = np.arange(12) % 3, np.arange(12) != 5
+    for array in (x, np.ma.masked_greater(x, 1), (x * 1e6).astype("M8[s]")):
+        found = tally.reduce(array, "max", by=keys, axis=axis, where=where)
+        assert found.keys.tolist() == [0, 1, 2]
+        for key in range(3):
+            at = (slice(None),) * (axis % 3) + (keys == key,)
+            want = tally.reduce(array[at], "max", axis=axis, where=np.broadcast_to(where, x.shape)[at])
+            assert same_bits(found.values.take(key, axis), want)
+    assert tally.count(x, by=[None] * 12, axis=axis).values.size == 0

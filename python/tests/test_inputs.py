@@ -352,6 +352,8 @@ def test_pandas():
 def test_dtypes_that_tally_has_not():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     records = np.zeros(3, [("a", "f8"), ("b", "i4")])
+    with pytest.raises(TypeError, match=r"which have no '\{'a': 'max'\}'"):
+        tally.reduce(np.array(["2024-05-01"], "M8[D]"), {"a": "max"})
     with pytest.raises(TypeError, match=r"x has times \(datetime64\[D\]\), which have no 'sum'"):
         tally.sum(np.array(["2026-01-01"], "M8[D]"))
     for wrong, words in (

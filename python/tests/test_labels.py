@@ -161,6 +161,7 @@ def test_words_of_other_libraries():
         (lambda: tally.rolling(x, 2).mean(numeric_only=True), "mean has no numeric_only="),
         (lambda: tally.rolling(x, 2).std(skipna=True), "std has no skipna=: NaN is no observation of a window"),
         (lambda: tally.rolling(x, 2, win_type="x"), "rolling got an unexpected keyword argument 'win_type'"),
+        (lambda: tally.rolling(x, 2, min_samples=1), "rolling has no min_samples=: min_periods= is its name here"),
         (lambda: tally.sum(x, "time"), "sum: takes its arrays by place, and other arguments by name: dim='time'"),
         (lambda: tally.cumsum(x, 0), "cumsum: takes its arrays by place, and other arguments by name: axis=0"),
         (lambda: tally.dot(x, x, x), "dot: takes its arrays by place, and other arguments by name: next="),
@@ -171,6 +172,7 @@ def test_words_of_other_libraries():
     for call, words in (
         (lambda: tally.median, "module 'tally' has no attribute 'median': no operator of tally is one"),
         (lambda: tally.nancumsum, "module 'tally' has no attribute 'nancumsum': tally.scan(x, 'nansum')"),
+        (lambda: tally.resample, "module 'tally' has no attribute 'resample': tally.sum(x, by=times.to_period('M'))"),
         (lambda: tally.nothing, "module 'tally' has no attribute 'nothing'"),
         (lambda: tally.rolling(x, 2).quantile, "rolling has no method 'quantile': no operator of tally is one"),
     ):

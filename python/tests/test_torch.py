@@ -67,6 +67,9 @@ def test_gradient_of_equal_elements(device):
     x.grad = None
     tt.max(x, 1).sum().backward()
     assert x.grad.tolist() == [[0, 1, 0], [1, 0, 0]]
+    nothing = torch.zeros(3, 0, device=device, requires_grad=True)
+    tt.max(nothing, 1).sum().backward()
+    assert nothing.grad.shape == (3, 0)
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
@@ -101,6 +104,9 @@ def test_vmap_and_func(device):
     assert bits(torch.func.vmap(lambda a: tt.mean(a), in_dims=2)(x)) == bits(tt.mean(x, (0, 1)))
     assert bits(torch.func.vmap(lambda a: tt.cumulative_sum(a, -1))(x)) == bits(tt.cumulative_sum(x, 2))
     assert torch.func.grad(lambda a: tt.sum(a * a))(x).equal(2 * x)
+    most = torch.func.grad(lambda a: tt.max(a, 0).square().sum())
+    assert torch.func.vmap(most)(x).equal(torch.stack([most(a) for a in x]))
+    assert torch.func.vmap(most)(x).equal(torch.where(x == x.amax(1, True), 2 * x, 0))
 
 
 def test_what_is_refused(device):
@@ -114,6 +120,8 @@ def test_what_is_refused(device):
         tally.sum(torch.complex(x, x).conj().imag)
     with pytest.raises(ValueError, match="dim is None: x has 3 dimensions"):
         tt.cumulative_sum(x)
+    with pytest.raises(TypeError, match="x is of type list: must be a tensor"):
+        tt.sum([1.0, 2.0])
     with pytest.raises(NotImplementedError, match="tally::reduce by 'min' has no gradient"):
         torch.ops.tally.reduce(x.requires_grad_(), "min", None, False).backward()
 

@@ -216,9 +216,47 @@ def test_keys_give_fields():
     square = x.expand_dims(lat=2)
     for call, words in (
         (lambda: tally.sum(x, by="nope"), "by is 'nope': x has the coordinates time, lab, kind"),
-        (lambda: tally.sum(table.assign(z=("lat", [1.0])), by="key"), "by: x must have one dimension, and has "),
+        (lambda: tally.scan(table.assign(z=("lat", [1.0])), "sum", by="key"), "by: x must have one dimension, and"),
         (lambda: tally.rolling(square, 2, by="lab"), "by: x must have one dimension, and has lat, time"),
-        (lambda: tally.sum(square, by=x.lab), "by: x must have one dimension, and has lat, time"),
+        (lambda: tally.sum(square, by=list("abab")), "by: dim must name the dimension that the keys go"),
+        (lambda: tally.sum(square, by=x.lab, dim="lat"), "dim is 'lat': the keys go along time"),
+        (lambda: tally.sum(square, by=list("abab"), dim="tme"), "dim is 'tme': must be one of lat, time, along which"),
+        (lambda: tally.sum(square, by=list("ab"), dim="time"), "by has 2 keys: x has 4 steps along 'time'"),
+        (lambda: tally.sum(square, by=x.lab[1:], dim="time"), "by has 3 elements along time: x has 4"),
+        (lambda: tally.sum(square, by=x.lab.shift(time=1)[1:].assign_coords(time=days[1:])), "by has 3 elements"),
     ):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+@pytest.mark.parametrize("dims", [("time", "lat", "lon"), ("lat", "time", "lon"), ("lon", "lat", "time")])
+def test_climatologies(dims):
+    """Each group of steps along one dimension of a field has the bits of its steps alone, also in chunks of dask."""
+    rng = np.random.default_rng(5)
+    coords = {"time": pd.date_range("2023-11-20", periods=100, freq="D"), "lat": [60.0, 0.0, -60.0], "run": 7}
+    x = xr.DataArray(numbers(rng, (100, 3, 2), "float32"), coords, ("time", "lat", "lon"), "t2m", {"units": "K"})
+    x = x.transpose(*dims)
+    weights = xr.DataArray(rng.random(100), dims="time", coords={"time": x.time})
+    to = tuple("month" if dim == "time" else dim for dim in dims)
+    keys, means = tally.nanmean(x, by="time.month", sort=True)
+    assert keys.tolist() == means.month.values.tolist() == [1, 2, 11, 12]
+    assert means.dims == to and means.name == "t2m" and means.run == 7 and means.lat.equals(x.lat)
+    assert means.attrs == x.mean().attrs
+    xr.testing.assert_allclose(means, x.groupby("time.month").mean("time"))
+    for each in (x, x.chunk(time=30)):
+        assert tally.nanmean(each, by="time.month", sort=True, dim="time").values.compute().identical(means)
+    both = (
+        tally.minmax(x, by=x.time.dt.month, dim="time"),
+        tally.wmean(x, weights, by=x.time.dt.month, axis=dims.index("time"), where=x > 0),
+    )
+    assert both[0].values.dims == (*to, "value")
+    for at, month in enumerate([11, 12, 1, 2]):
+        one = x.time.dt.month == month
+        part, of_month = x[{"time": one.values}], {"month": at}
+        assert same_bits(both[0].values[of_month].values, tally.minmax(part, dim="time").values)
+        found = tally.wmean(part, weights[one], dim="time", where=part > 0)
+        assert same_bits(both[1].values[of_month].values, found.values)
+    table = xr.Dataset({"t2m": x, "height": (("lat", "lon"), rng.random((3, 2))), "day": ("time", np.arange(100))})
+    _, found = tally.nanmean(table, by="time.month", sort=True)
+    assert found.t2m.equals(means) and found.height.dims == ("lat", "lon") and found.day.dims == ("month",)
+    assert tally.sum(x, by=np.full(100, np.nan), dim="time").values.sizes["group"] == 0

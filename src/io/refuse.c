@@ -122,6 +122,8 @@ static void hint(char *out, size_t capacity, const tl_bad *bad, const tl_layout 
         snprintf(out, capacity, "; %s reads such numbers", options);
     else if (*bad->text == '#' && l->comment < 0)
         snprintf(out, capacity, "; --comment '#' skips lines that begin with #");
+    else if (bad->why == TL_CELL_BAD && !bad->first)
+        snprintf(out, capacity, "; --skip-bad skips and counts such cells");
 }
 
 static const char say_header[] = "; if the first line is a header, say so with --header yes";
