@@ -57,8 +57,8 @@ set(timeout 900)
 if(TALLY_TEST_LONG)
   list(APPEND test_environment "TALLY_TEST_LONG=1")
   set(timeout 7200)
-else()
-  list(APPEND test_environment "TALLY_TEST_QUICK=1") # the seed picks what runs; without it, most does
+elseif(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)
+  list(APPEND test_environment "TALLY_TEST_QUICK=1")
 endif()
 if(TARGET tally_cli)
   list(APPEND test_environment "TALLY_CLI=$<TARGET_FILE:tally_cli>")
@@ -173,6 +173,14 @@ if(TALLY_FEW AND TALLY_SANITIZE)
   target_sources(test_bits PRIVATE src/cpu/isas.c ${PROJECT_BINARY_DIR}/left_out.c)
   target_compile_definitions(test_bits PRIVATE TALLY_BUILDING ${isa_defs} TALLY_HAVE_${TALLY_FEW}=1)
 endif()
+
+# Five minutes otherwise: the seed picks what runs. Without this variable, or with TALLY_TEST_LONG, all of it does.
+foreach(name IN ITEMS test_bits test_golden test_gpu test_ladder test_ladder_wrong test_lanes test_large test_many
+        test_pieces test_segments test_user test_windows)
+  if(TEST ${name} AND NOT TALLY_TEST_LONG)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "TALLY_TEST_QUICK=1")
+  endif()
+endforeach()
 
 # CUDA's texts run on this processor. With sanitizers, in these tests alone, where the compiler has them: what the texts
 # are compiled with at run time, and what the program is linked with. The linker lets it put itself before the pool.

@@ -6,7 +6,7 @@
  * large test has its parts in headers of its name: inputs_*.h belong to test_inputs.c.
  *
  *   TALLY_TEST_SEED=N    repeat a run
- *   TALLY_TEST_QUICK=1   fewer and smaller cases (under ctest)
+ *   TALLY_TEST_QUICK=1   fewer and smaller cases (sanitizers, qemu)
  *   TALLY_TEST_LONG=1    every case (scripts/test long) */
 #ifndef TALLY_TEST_CHECK_H
 #define TALLY_TEST_CHECK_H
