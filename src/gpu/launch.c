@@ -203,13 +203,11 @@ tally_status tl_launch_jobs(const tl_launch *l, tl_gpu_kernel_id id, int64_t job
     if (jobs <= 0) return TALLY_OK;
 
     if (spread == TL_GROUPS && number > most) number = most;
-    tally_status status = TALLY_OK;
     if (!b.program) {
         b.of.kernel = k->name;
-        status = build(l->d, &b);
+        TL_TRY(build(l->d, &b));
     }
 
-    if (status) return status;
     if (tl_is_captured(l->d))
         mark_captured(l->d, b.program);
     else
@@ -226,7 +224,7 @@ tally_status tl_launch_jobs(const tl_launch *l, tl_gpu_kernel_id id, int64_t job
     if (k->has_local) /* it is the last argument */
         memcpy(&start.local_bytes, (const char *)arguments + k->count * TL_ARGUMENT_BYTES,
                sizeof start.local_bytes);
-    status = c->launch(l->d->gpu, l->d->ctx, b.program, &start);
+    const tally_status status = c->launch(l->d->gpu, l->d->ctx, b.program, &start);
     end_span(l->d, TL_RUN, TL_TIME_KERNELS, 0);
     l->d->launches += !status;
 

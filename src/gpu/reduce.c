@@ -206,19 +206,18 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
     int64_t all = 1;
     assert(b->long_count > 0 && b->levels > 0 && b->levels <= TL_GPU_LEVELS);
     for (int k = 1; k <= b->levels; k++) all += b->counts[k];
-    tally_status status = tl_gpu_take(l->d, (size_t)all * (size_t)b->state_bytes, nodes);
-    if (!status) status = tl_program_of(l, b, &own);
-    if (status) return status;
+    TL_TRY(tl_gpu_take(l->d, (size_t)all * (size_t)b->state_bytes, nodes));
+    TL_TRY(tl_program_of(l, b, &own));
 
     const tl_handle to = tl_handle_of(nodes);
     const column_nodes c = {to, CHUNK, tl_level_count(b->n, 1), 1};
-    if (b->columns_log) status = make_column_nodes(l, b, c);
+    if (b->columns_log) TL_TRY(make_column_nodes(l, b, c));
 
-    for (int k = b->columns_log ? 2 : 1; !status && k <= b->levels; k++)
-        status = TL_GO(&own, nodes, b->listed && most < b->counts[k] ? most : b->counts[k],
-                       .batch = *b->long_sequences, .nodes = to, .level = k, .jobs = b->counts[k]);
+    for (int k = b->columns_log ? 2 : 1; k <= b->levels; k++)
+        TL_TRY(TL_GO(&own, nodes, b->listed && most < b->counts[k] ? most : b->counts[k],
+                     .batch = *b->long_sequences, .nodes = to, .level = k, .jobs = b->counts[k]));
 
-    return status;
+    return TALLY_OK;
 }
 
 /* Last step of the long sequences: reads their nodes and writes their results. */
