@@ -93,7 +93,8 @@ class File:
                 what = f"no column {word!r}"
                 if word in names:
                     what = f"{names.count(word)} columns {word!r}, and columns are read by name: rename one of them"
-                raise Usage(f"{self.path}: {what}; the columns are {_listed(names)}")
+                dates = word.rpartition(".")[0] in names and "; parts of dates are read from CSV and NetCDF, by `tally`"
+                raise Usage(f"{self.path}: {what}; the columns are {_listed(names)}{dates or ''}")
             found.append(word)
         return found
 

@@ -295,6 +295,7 @@ def test_what_is_refused(files, tmp_path):
         (["reduce", "sum", "--column", "v", damaged], 1, "damaged.parquet: "),
         (["reduce", "sum,corr", "--column", "v,w", file], 2, "'corr' takes two columns, and so must all"),
         (["reduce", "sum", "--by", "q", "--column", "v", file], 2, "no column 'q'"),
+        (["reduce", "sum", "--by", "day.month", "--column", "v", file], 2, "; parts of dates are read from CSV"),
         (["window", "sum", "--column", "v", file], 2, "window: how long? give -w W"),
         (["window", "sum", "-w", "0", "--column", "v", file], 2, "-w: w is 0: must be an integer of at least 1"),
         (["scan", "sum", "--column", "v", "--to", "parquet", file], 1, "--to parquet: needs a file, -o FILE"),
