@@ -403,7 +403,7 @@ typedef struct {
 /* Folds the items of a column: each thread its part, of which it leaves a node in `stack` for each
  * set bit of its length, the highest first; then full parts, whose nodes are in `node`, that of
  * the first of 2^k parts in the place of a node of 2^k. */
-shared_fn void fold_parts(LOCAL state *node, state *stack, column_items items, column_parts c,
+shared_fn void fold_parted(LOCAL state *node, state *stack, column_items items, column_parts c,
                           par p, const int of_states)
 {
     const int t = thread_index(), part = t >> c.log, size = 1 << c.size_log,
@@ -429,7 +429,7 @@ fn int is_last_part(column_parts c)
     return c.has && thread_index() >> c.log == (c.n ? (c.n - 1) >> c.size_log : 0);
 }
 
-/* Appends what fold_parts has left to v, in the thread of the last part. */
+/* Appends what fold_parted has left to v, in the thread of the last part. */
 shared_fn maybe append_parts(LOCAL const state *node, const state *stack, column_parts c, maybe v)
 {
     const int column = thread_index() & ((1 << c.log) - 1);
@@ -468,8 +468,8 @@ KERNEL_OF(whole_columns)
                            elements = {b.x + (s * b.row_stride + before * b.stride) * TL_SIZE,
                                        b.stride * TL_SIZE, before, 1};
 
-        fold_parts(node, stack, elements, low, b.p, 0);
-        fold_parts(node_of_nodes, stack_of_nodes, of_nodes, high, b.p, 1);
+        fold_parted(node, stack, elements, low, b.p, 0);
+        fold_parted(node_of_nodes, stack_of_nodes, of_nodes, high, b.p, 1);
         maybe v = append_parts(node_of_nodes, stack_of_nodes, high, nothing(b.p));
         if (is_last_part(high)) node_of_nodes[column] = v.s;
         BARRIER();
