@@ -163,7 +163,10 @@ WIDE static void change_kind(lane *a, const lane *b, int n, int to, int from)
     else if (is_real(from))
         for (int l = 0; l < n; l++) {
             const double x = b[l].d; /* what does not fit is undefined in C: 0 here */
-            a[l].i = x > -9.2e18 && x < 9.2e18 ? (int64_t)x : 0;
+            if (to == KIND_U64 && x >= 0x1p63)
+                a[l].i = x < 0x1p64 ? (int64_t)(uint64_t)x : 0;
+            else
+                a[l].i = x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : 0;
         }
     else
         for (int l = 0; l < n; l++) a[l].i = b[l].i;

@@ -279,14 +279,13 @@ void own_array(compiler *c, const char *name, kind k)
     for (int64_t i = 1; i < sides[0]; i++) new_register(c);
     if (listed) {
         expect(c, "{");
-        for (; !c->failed && !is_sign(c, "}"); given++) {
+        while (!c->failed && !is_sign(c, "}")) {
             if (given == sides[0]) model_error(c, "'%s' has %d elements", name, (int)sides[0]);
             const int used = c->next;
             const typed v = convert(c, parse_expression(c), k);
-            emit(c, DO_MOVE, k, first + (int)given, v.reg, 1);
+            emit(c, DO_MOVE, k, first + (int)given++, v.reg, 1);
             c->next = used;
-            if (!take(c, ",")) given++;
-            if (is_sign(c, "}")) break;
+            if (!take(c, ",")) break;
         }
         expect(c, "}");
     }

@@ -262,6 +262,12 @@ static void functions_and_arrays(void)
           "{ i32 a[3] = {1, 2}; for (int i = 0; i < 3; i++) a[i] += i; out[0] = a[0] * 100 + "
           "a[1] * 10 + a[2]; }",
           NULL, 132);
+    reads("a comma behind the last element",
+          "{ i32 a[3] = {1, 2, 3, }; out[0] = a[1] * 10 + a[2]; }", NULL, 23);
+    reads("a float of 2^63 and more",
+          "{ f64 x = 1 << 30; u64 y = x * x * 8 + 4096; "
+          "out[0] = y >> 60; }",
+          NULL, 8);
     reads("beyond an array of one thread", "{ i32 a[3] = {0}; a[n - 1] = 1; }", "it has 3 elements",
           0);
     reads("a pointer that changes its array", "{ GLOBAL elem *p = in; p = out; }",
