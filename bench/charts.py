@@ -20,7 +20,7 @@ OUT = os.path.join(ROOT, "doc", "pictures")
 TABLES = {
     "sums": "2026-11-25-sums.csv",
     "speed-cpu": "2026-11-21-intel-xeon-2core.txt",
-    "speed-gpu": "2026-11-26-h100-bench.txt",
+    "speed-gpu": "2026-11-27-h100-bench.txt",
 }
 WIDTH = 820
 # cells: one background for each different result of a row, and letters for those who cannot tell the colours apart

@@ -37,11 +37,11 @@ static int step(const pt_dim *dim, int dims, int64_t *at, place *p)
     return 0;
 }
 
-/* The number of rows in one call. */
-static int64_t rows_now(int64_t rows, int64_t n)
+/* The number of rows in one call; on a GPU all. */
+static int64_t rows_now(const pt_operand *a, int64_t rows, int64_t n)
 {
     enum { LEAST = 256 }; /* so that adjacent columns are read together */
-    const int64_t piece = pt_piece(LONG_PIECE),
+    const int64_t piece = pt_piece(a->device < 0 ? LONG_PIECE : INT64_MAX / 2),
                   most = n > 0 && piece / n > LEAST ? piece / n : LEAST;
     return rows > 2 * most ? most : rows;
 }
@@ -159,7 +159,7 @@ static tally_status reduce_rows(tally *ctx, const pt_verb *verb, const pt_operan
     for (int64_t row = 0, now; !status && row < rows->n; row += now) {
         place q = *p;
         move(&q, rows, row);
-        now = rows_now(rows->n - row, n);
+        now = rows_now(a, rows->n - row, n);
         tally_view v = pt_view(a, q.in, now, n, rows->in, one->in), w;
         if (b) {
             w = pt_view(b, q.next, now, n, rows->next, one->next);
@@ -356,7 +356,7 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
         for (int64_t at_row = 0, now; !status && at_row < row.n; at_row += now) {
             place q = p;
             move(&q, &row, at_row);
-            now = rows_now(row.n - at_row, n);
+            now = rows_now(a, row.n - at_row, n);
             tally_view v = pt_view(a, q.in, now, n, row.in, one.in), second;
             const tally_view w = {
                 q.out, verb->info.output, now, m, row.out / ob, one.out / ob, NULL, NULL, 0, NULL};
