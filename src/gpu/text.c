@@ -169,13 +169,13 @@ static void add_text(tl_buffer *b, const char *text)
         tl_add(b, at, (size_t)(word - at));
         at = name + length + (name[length] == ')');
 
+        const char *const body = word == kernel ? strchr(at, '{') : NULL;
         if (!add_meaning(b, name, length, word == kernel)) {
             tl_add(b, word, (size_t)(at - word)); /* the compiler will report the position */
-        } else if (word == kernel && *at) {
-            const size_t begin = strcspn(at, "{") + 1;
-            tl_add(b, at, begin);
+        } else if (body) {
+            tl_add(b, at, (size_t)(body + 1 - at));
             tl_addf(b, " FOLLOW();");
-            at += begin;
+            at = body + 1;
         }
     }
 }

@@ -40,8 +40,7 @@ typedef double f64;
 #define KERNEL_BLOCKS KERNEL_BLOCKS_1
 #endif
 /* Every kernel begins with it: waits until the kernel before it in the stream, whose end its launch
- * may overlap (programmatic dependent launch), has ended, and its memory is visible. Kernels do not
- * let the next one start earlier: it would take places of this one's multiprocessors, unevenly. */
+ * may overlap (programmatic dependent launch), has ended and its memory is visible. */
 #if __CUDA_ARCH__ >= 900
 #define FOLLOW() asm volatile("griddepcontrol.wait;" ::: "memory")
 #else

@@ -10,7 +10,7 @@ enum {
     CU_FUNC_ATTRIBUTE_PTX_VERSION = 5,
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
     PROGRAMMATIC_STREAM_SERIALIZATION = 6,
-    FOLLOW_LEAST = 90, /* architecture of code in which FOLLOW() waits (prelude_cuda.h) */
+    FOLLOW_LEAST = 90, /* architecture of code whose FOLLOW() waits */
     /* launches before better code is requested; the probe's scan has two */
     LAUNCHES_LEAST = 3,
     /* With the static local memory of kernels, this is below 48 KiB; more must be set
@@ -29,7 +29,7 @@ struct tl_program {
         CUfunction function;
         int local_bytes; /* max bytes of local memory that has been set */
         int resident;
-        int follows; /* its start may overlap the end of the kernel before it */
+        int follows; /* its launch may overlap */
     } kernels[TL_KERNELS_MOST];
 };
 
@@ -151,7 +151,6 @@ void tl_cuda_improve(tl_gpu *gpu, tl_program *p, const char *text, size_t length
     if (!p->better) p->launches = -1;
 }
 
-/* Finds a kernel in the program's module. */
 static CUresult load_kernel(tl_program *p, struct kernel *k)
 {
     int version = 0;
@@ -166,7 +165,7 @@ static CUresult load_kernel(tl_program *p, struct kernel *k)
     return 0;
 }
 
-/* Not in a capture: graphs with programmatic dependencies need calls of CUDA 12.3. */
+/* No overlap in captures: such graphs need calls of CUDA 12.3. */
 static CUresult launch(const cuda *g, const struct kernel *k, tl_cuda_launch_config c,
                        void **values)
 {

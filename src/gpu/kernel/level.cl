@@ -400,9 +400,8 @@ typedef struct {
     i64 before;
 } column_parts;
 
-/* Folds the items of a column: each thread its part, of which it leaves a node in `stack` for each
- * set bit of its length, the highest first; then full parts, whose nodes are in `node`, that of
- * the first of 2^k parts in the place of a node of 2^k. */
+/* Folds the items of a column: each thread its part, whose nodes it leaves in `stack`; then full
+ * parts, in `node`. */
 shared_fn void fold_items(LOCAL state *node, state *stack, column_items items, column_parts c,
                           par p, const int of_states)
 {
@@ -450,10 +449,10 @@ shared_fn maybe append_parts(LOCAL const state *node, const state *stack, column
  * threads of a block share the nodes, and then the elements, 2^each_log of a part. */
 KERNEL_OF(whole_columns)
 {
-    SHARED state node[WHOLE_THREADS], node_of_nodes[WHOLE_THREADS];
+    SHARED state node[WHOLE_THREADS], high_node[WHOLE_THREADS];
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    state stack[COLUMNS_LOG + 1], stack_of_nodes[COLUMNS_LOG + 1];
+    state stack[COLUMNS_LOG + 1], high_stack[COLUMNS_LOG + 1];
     const int column = thread_index() & ((1 << log) - 1);
     const i64 before = chunks * size;
     column_parts high = {(int)chunks, 0, (int)size, (int)log, 0, 0},
@@ -469,11 +468,11 @@ KERNEL_OF(whole_columns)
                                        b.stride * TL_SIZE, before, 1};
 
         fold_items(node, stack, elements, low, b.p, 0);
-        fold_items(node_of_nodes, stack_of_nodes, of_nodes, high, b.p, 1);
-        maybe v = append_parts(node_of_nodes, stack_of_nodes, high, nothing(b.p));
-        if (is_last_part(high)) node_of_nodes[column] = v.s;
+        fold_items(high_node, high_stack, of_nodes, high, b.p, 1);
+        maybe v = append_parts(high_node, high_stack, high, nothing(b.p));
+        if (is_last_part(high)) high_node[column] = v.s;
         BARRIER();
-        v.s = node_of_nodes[column], v.have = chunks > 0;
+        v.s = high_node[column], v.have = chunks > 0;
         v = append_parts(node, stack, low, v);
         if (is_last_part(low)) store_reduced(out, b, s, v, b.n);
         BARRIER();

@@ -40,7 +40,7 @@ typedef double f64;
  *   else. So two loads or stores are written one after the other, and one of them does nothing.
  * - There is no barrier in a branch (`continue` after a barrier), which aborts as well. */
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
-#define FOLLOW()  /* kernels of a queue do not overlap */
+#define FOLLOW()
 /* Synchronous; in prelude_cuda.h the copies are asynchronous. */
 #define COPY_WORD(to, from) (*(to) = *(from))
 #define COPY_WAIT()
