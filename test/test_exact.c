@@ -211,6 +211,24 @@ static void resumed(tally *ctx)
     tally_fragment_free(checked);
 }
 
+/* A scan of so many elements that several threads take parts of it begins with an initial value. */
+static void started(tally *many, const char *isa)
+{
+    enum { N = 1 << 18 };
+    static double x[N], single[N], several[N];
+    const double init = 1e9;
+    const tally_scan_options o = {.init = &init};
+    const tally_view in = tally_flat(x, TALLY_F64, N), to = tally_flat(single, TALLY_F64, N),
+                     out = tally_flat(several, TALLY_F64, N);
+    tally *const one = check_open(1, isa);
+
+    check_fill(x, TALLY_F64, N, TL_DATA_PLAIN);
+    check_ok(one, tally_scan(one, "sum:exact", &in, &to, &o), "one thread");
+    check_ok(many, tally_scan(many, "sum:exact", &in, &out, &o), "threads");
+    check_same(several, single, N, sizeof *several, "sum:exact from an initial value");
+    tally_close(one);
+}
+
 /* ---- arguments ---- */
 
 static void refused(tally *ctx, tally_status status, tally_status wanted, const char *words)
@@ -381,6 +399,7 @@ int main(void)
         known_quotients(ctx, TALLY_F64);
         errors(ctx);
         resumed(ctx);
+        started(many, check_isa(k));
         tally_close(ctx);
         tally_close(many);
     }
