@@ -324,6 +324,22 @@ static void refused_bounds(tally *ctx)
     check(a[0] == 0 && a[1] == 3 && s[0] == 9 && s[4] == 9, "something was written");
 }
 
+/* Keys that ascend but for one, around the parts that threads take (keys/bounds.c: 2^14 keys). */
+static void one_out_of_order(tally *ctx)
+{
+    enum { PART = 1 << 14, N = 3 * PART };
+    static int64_t x[N], s[N], e[N];
+    const tally_view in = tally_flat(x, TALLY_I64, N);
+    const tally_key_window w = {.low = -1, .high = 0};
+    char words[40];
+
+    for (int64_t at = PART - 1; at <= PART + 1; at++) {
+        for (int64_t i = 0; i < N; i++) x[i] = i < at ? i : i - 5;
+        snprintf(words, sizeof words, "row %lld", (long long)at);
+        refused(ctx, tally_window_bounds(ctx, &in, &w, s, e), TALLY_INVALID, words);
+    }
+}
+
 static void refused_windows(tally *ctx)
 {
     double x[5] = {9, 2, 2, 5, 4}, y[5] = {7, 7, 7, 7, 7};
@@ -366,6 +382,7 @@ int main(void)
         refused_ranges(ctx);
         refused_bounds(ctx);
         refused_windows(ctx);
+        one_out_of_order(ctx);
         tally_close(ctx);
     }
     return check_finish();
