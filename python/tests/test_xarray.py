@@ -242,7 +242,6 @@ def test_climatologies(dims):
     assert keys.tolist() == means.month.values.tolist() == [1, 2, 11, 12]
     assert means.dims == to and means.name == "t2m" and means.run == 7 and means.lat.equals(x.lat)
     assert means.attrs == x.mean().attrs
-    xr.testing.assert_allclose(means, x.groupby("time.month").mean("time"))
     for each in (x, x.chunk(time=30)):
         assert tally.nanmean(each, by="time.month", sort=True, dim="time").values.compute().identical(means)
     both = (
@@ -253,6 +252,7 @@ def test_climatologies(dims):
     for at, month in enumerate([11, 12, 1, 2]):
         one = x.time.dt.month == month
         part, of_month = x[{"time": one.values}], {"month": at}
+        assert same_bits(means.sel(month=month).values, tally.nanmean(part, dim="time").values)
         assert same_bits(both[0].values[of_month].values, tally.minmax(part, dim="time").values)
         found = tally.wmean(part, weights[one], dim="time", where=part > 0)
         assert same_bits(both[1].values[of_month].values, found.values)
