@@ -338,72 +338,125 @@ static void atomic(const instruction *i, char *at, kind k, int operation, lane g
     put_element(at, k, v);
 }
 
+/* What one instruction accesses: `width` elements from the index of each lane on. */
+typedef struct {
+    const array_info *array;
+    kind kind;
+    int width, is_store, is_atomic, line;
+    int64_t each;      /* bytes of an element */
+    char *base;        /* of the array */
+    int64_t capacity;  /* its bytes */
+    uint16_t *writers; /* the line that wrote each byte; NULL: not recorded */
+} target;
+
+static target target_of(group_state *g, const instruction *i)
+{
+    target t = {.is_store = i->op == DO_STORE, .line = i->line};
+    t.is_atomic = !t.is_store && i->op != DO_LOAD;
+    t.width = t.is_atomic ? 1 : i->d;
+    const array_info *const a = &g->kernel->arrays[t.is_store ? i->a : i->b];
+    t.array = a;
+    t.kind = a->kind;
+    t.each = (int64_t)kind_bytes(a->kind);
+    if (a->shared) {
+        t.base = g->shared + a->offset;
+        t.capacity = a->length * t.each;
+    } else {
+        const model_argument *const given = &g->arguments[a->parameter];
+        t.base = given->data;
+        t.capacity = (int64_t)given->bytes;
+        if (i->op != DO_LOAD && i->op != DO_ATOMIC_GET) t.writers = given->writers;
+    }
+    return t;
+}
+
+/* The byte in the array where the elements from index `at` on begin; -1: not all are in it. */
+static int64_t checked_offset(group_state *g, const target *t, int thread, int64_t at)
+{
+    const char *const does = t->is_store ? "writes" : "reads";
+    const int64_t offset = at < 0 || at > INDEX_MOST ? INDEX_MOST : at * t->each;
+    if (offset + t->width * t->each > t->capacity) {
+        defect(g, DEFECT_BOUNDS, t->line,
+               "thread %d of group %lld %s %s[%lld]: it has %lld elements", thread,
+               (long long)g->index, does, t->array->name, (long long)at,
+               (long long)(t->capacity / t->each));
+        return -1;
+    }
+    if (t->width > 1 && at % t->width)
+        defect(g, DEFECT_ALIGN, t->line,
+               "thread %d %s %s[%lld] with %d elements at once: no multiple of %d", thread, does,
+               t->array->name, (long long)at, t->width, t->width);
+    return offset;
+}
+
+/* Notes the access of one lane for its cost, and looks for races. */
+static void note_access(group_state *g, warp_state *w, const instruction *i, const target *t,
+                        request *r, int64_t offset)
+{
+    const array_info *const a = t->array;
+    const int64_t place = a->shared ? a->offset + offset : offset;
+    const int thread = w->first + r->lane[r->lanes];
+    r->offset[r->lanes++] = place;
+    g->touched[thread] = 1;
+    for (int q = 0; q < t->width; q++)
+        if (a->shared)
+            watch_shared(g, w, a, place + q * t->each, thread, i);
+        else if (!t->is_atomic)
+            watch_global(g, a, offset / t->each + q, thread, t->is_store, t->line);
+}
+
+/* Moves the elements of one lane, whose registers are n apart. */
+static void move_elements(const target *t, char *at, lane *value, int n)
+{
+    for (int q = 0; q < t->width; q++)
+        if (t->is_store)
+            put_element(at + q * t->each, t->kind, value[q * n]);
+        else
+            value[q * n] = get_element(at + q * t->each, t->kind);
+}
+
+static access_cost cost_of(group_state *g, const target *t, const request *r, const instruction *i)
+{
+    access_cost cost = {.width = t->width};
+    if (t->array->shared)
+        cost.degree = cost_shared(g, r, t->line, t->is_atomic);
+    else
+        cost.sectors =
+            cost_global(g, r, t->line, t->is_store || (t->is_atomic && i->op != DO_ATOMIC_GET));
+    return cost;
+}
+
 void access_memory(group_state *g, warp_state *w, const instruction *i)
 {
-    const int n = g->lanes, is_atomic = i->op != DO_LOAD && i->op != DO_STORE;
-    const int store = i->op == DO_STORE, width = is_atomic ? 1 : i->d;
-    const array_info *a = &g->kernel->arrays[store ? i->a : i->b];
-    const kind k = a->kind;
-    const int64_t bytes = (int64_t)kind_bytes(k) * width;
+    const int n = g->lanes;
+    const target t = target_of(g, i);
     const lane *index = w->registers + (ptrdiff_t)i->c * n;
-    lane *value = w->registers + (ptrdiff_t)(store ? i->b : i->a) * n;
+    lane *value = w->registers + (ptrdiff_t)(t.is_store ? i->b : i->a) * n;
     const lane *given = w->registers + (ptrdiff_t)i->d * n;
-    uint16_t *const writers = a->shared || i->op == DO_LOAD || i->op == DO_ATOMIC_GET
-                                  ? NULL
-                                  : g->arguments[a->parameter].writers;
-    char *const base = a->shared ? g->shared + a->offset : g->arguments[a->parameter].data;
-    const int64_t capacity =
-        a->shared ? a->length * (int64_t)kind_bytes(k) : (int64_t)g->arguments[a->parameter].bytes;
     lane asked[MODEL_WARP_MOST]; /* a load may put its value where its index was */
     request r;
     r.lanes = 0;
-    r.size = (int)bytes;
+    r.size = (int)(t.width * t.each);
     if (g->trace) memcpy(asked, index, (size_t)g->warp * sizeof *asked);
+
     for (int l = 0; l < g->warp; l++) {
         if (!(w->mask >> l & 1)) continue;
-        const int64_t at = index[l].i;
-        const int64_t offset = at < 0 || at > INDEX_MOST ? INDEX_MOST : at * (int64_t)kind_bytes(k);
-        if (offset + bytes > capacity) {
-            defect(g, DEFECT_BOUNDS, i->line,
-                   "thread %d of group %lld %s %s[%lld]: it has %lld elements", w->first + l,
-                   (long long)g->index, store ? "writes" : "reads", a->name, (long long)at,
-                   (long long)(capacity / (int64_t)kind_bytes(k)));
-            if (!store)
-                for (int q = 0; q < width; q++) value[q * n + l].i = 0;
+        const int64_t offset = checked_offset(g, &t, w->first + l, index[l].i);
+        if (offset < 0) {
+            for (int q = 0; !t.is_store && q < t.width; q++) value[q * n + l].i = 0;
             continue;
         }
-        if (width > 1 && at % width)
-            defect(g, DEFECT_ALIGN, i->line,
-                   "thread %d %s %s[%lld] with %d elements at once: no multiple of %d",
-                   w->first + l, store ? "writes" : "reads", a->name, (long long)at, width, width);
-        if (g->counts) {
-            r.offset[r.lanes] = (a->shared ? a->offset : 0) + offset;
-            r.lane[r.lanes++] = l;
-            g->touched[w->first + l] = 1;
-            if (a->shared)
-                for (int q = 0; q < width; q++)
-                    watch_shared(g, w, a, a->offset + offset + q * (int64_t)kind_bytes(k),
-                                 w->first + l, i);
-            else if (!is_atomic)
-                for (int q = 0; q < width; q++)
-                    watch_global(g, a, at + q, w->first + l, store, i->line);
-        }
-        for (int q = 0; writers && q < width; q++)
-            writers[offset + q * (int64_t)kind_bytes(k)] = i->line;
-        if (is_atomic)
-            atomic(i, base + offset, k, g->program->setting.operation, given[l], &value[l]);
-        else if (store)
-            for (int q = 0; q < width; q++)
-                put_element(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
+        r.lane[r.lanes] = l;
+        if (g->counts) note_access(g, w, i, &t, &r, offset);
+        for (int q = 0; t.writers && q < t.width; q++) t.writers[offset + q * t.each] = i->line;
+        if (t.is_atomic)
+            atomic(i, t.base + offset, t.kind, g->program->setting.operation, given[l], &value[l]);
         else
-            for (int q = 0; q < width; q++)
-                value[q * n + l] = get_element(base + offset + q * (int64_t)kind_bytes(k), k);
+            move_elements(&t, t.base + offset, value + l, n);
     }
+
     if (!g->counts || !r.lanes) return;
     if (!g->step->line) g->step->line = i->line;
-    const int writes = store || (is_atomic && i->op != DO_ATOMIC_GET);
-    const access_cost cost = {.width = width,
-                              .degree = a->shared ? cost_shared(g, &r, i->line, is_atomic) : 0,
-                              .sectors = a->shared ? 0 : cost_global(g, &r, i->line, writes)};
+    const access_cost cost = cost_of(g, &t, &r, i);
     if (g->trace) trace_access(g->trace, g, w, i, asked, cost);
 }
