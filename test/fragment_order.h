@@ -149,6 +149,47 @@ static void right_answer(tally_fragment *f, const piece *p, const int64_t *cut, 
           tally_error(contexts[0]), gap);
 }
 
+/* Elements that are in f already, once more: refused, and f stays as it is. */
+static void check_overlap(tally *ctx, tally_fragment *f, const piece *p, int64_t from, int64_t n)
+{
+    tally_fragment *part;
+    unsigned char was[16384], is[16384];
+    size_t was_bytes = sizeof was, is_bytes = sizeof is;
+    check_ok(
+        ctx,
+        tally_fragment_make(ctx, p->o.op, p->o.dtype, p->x + from * p->o.bytes, from, n, &part),
+        p->o.op);
+    const int fits = !tally_fragment_save(f, was, &was_bytes);
+    check(tally_fragment_merge(f, part) == TALLY_INVALID && strstr(tally_error(ctx), "overlap"),
+          "overlap: %s", tally_error(ctx));
+    if (fits &&
+        check(!tally_fragment_save(f, is, &is_bytes) && is_bytes == was_bytes, "a refused merge"))
+        check_same(is, was, (int64_t)is_bytes, 1, "a refused merge");
+    tally_fragment_free(part);
+}
+
+/* f has the nodes of one slab, as if it had never been cut. */
+static void check_whole(tally *ctx, const tally_fragment *f, const piece *p, int64_t n)
+{
+    tally_fragment *whole;
+    unsigned char a[8192], b[8192];
+    size_t a_bytes = sizeof a, b_bytes = sizeof b;
+    check_ok(ctx, tally_fragment_make(ctx, p->o.op, p->o.dtype, p->x, 0, n, &whole), p->o.op);
+    if (check(!tally_fragment_save(f, a, &a_bytes) && !tally_fragment_save(whole, b, &b_bytes) &&
+                  a_bytes == b_bytes,
+              "bytes"))
+        check_same(a, b, (int64_t)a_bytes, 1, "bytes after any order, %s %s", p->o.op,
+                   tally_dtype_name(p->o.dtype));
+    tally_fragment_free(whole);
+}
+
+static tally_fragment *empty_fragment(tally *ctx, const piece *p, int64_t start)
+{
+    tally_fragment *f;
+    check_ok(ctx, tally_fragment_make(ctx, p->o.op, p->o.dtype, NULL, start, 0, &f), "empty");
+    return f;
+}
+
 static void any_order(void)
 {
     piece p = {.o = check_operator_random(), .x = x_memory + check_below(17)};
@@ -157,12 +198,11 @@ static void any_order(void)
     int64_t cut[PIECES + 1];
     int order[PIECES], in[PIECES] = {0}, other_in[PIECES] = {0};
     tally *ctx = contexts[0];
-    tally_fragment *f, *other, *part;
+    tally_fragment *part;
     check_fill((char *)p.x, p.o.dtype, n, (int)check_below(2) ? TL_DATA_PLAIN : TL_DATA_ZEROS);
     cut_up(n, pieces, cut);
     shuffle(order, pieces);
-    check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, NULL, 0, 0, &f), "empty");
-    check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, NULL, 0, 0, &other), "empty");
+    tally_fragment *f = empty_fragment(ctx, &p, 0), *other = empty_fragment(ctx, &p, 0);
     for (int i = 0; i < pieces; i++) {
         const int k = order[i];
         check_ok(ctx,
@@ -179,41 +219,21 @@ static void any_order(void)
             check(!tally_fragment_merge(f, other), "merge of several ranges");
             for (int q = 0; q < pieces; q++) in[q] |= other_in[q], other_in[q] = 0;
             tally_fragment_free(other);
-            check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, NULL, n, 0, &other), "empty");
+            other = empty_fragment(ctx, &p, n);
         }
         right_ranges(f, cut, in, pieces);
         right_answer(f, &p, cut, in, pieces);
-        if (cut[k] < cut[k + 1] && in[k]) { /* once more */
-            unsigned char was[16384], is[16384];
-            size_t was_bytes = sizeof was, is_bytes = sizeof is;
+        if (cut[k] < cut[k + 1] && in[k]) {
             const int64_t from = cut[k] + check_below(cut[k + 1] - cut[k]);
-            check_ok(ctx,
-                     tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x + from * p.o.bytes, from,
-                                         1 + check_below(n - from), &part),
-                     p.o.op);
-            const int fits = !tally_fragment_save(f, was, &was_bytes);
-            check(tally_fragment_merge(f, part) == TALLY_INVALID &&
-                      strstr(tally_error(ctx), "overlap"),
-                  "overlap: %s", tally_error(ctx));
-            if (fits && check(!tally_fragment_save(f, is, &is_bytes) && is_bytes == was_bytes,
-                              "a refused merge"))
-                check_same(is, was, (int64_t)is_bytes, 1, "a refused merge");
-            tally_fragment_free(part);
+            check_overlap(ctx, f, &p, from, 1 + check_below(n - from));
         }
     }
+
     check(!tally_fragment_merge(f, other), "the rest");
     for (int q = 0; q < pieces; q++) in[q] = 1;
     right_ranges(f, cut, in, pieces);
     right_answer(f, &p, cut, in, pieces);
-    unsigned char a[8192], b[8192]; /* the nodes of one slab, as if it had never been cut */
-    size_t a_bytes = sizeof a, b_bytes = sizeof b;
-    check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x, 0, n, &part), p.o.op);
-    if (check(!tally_fragment_save(f, a, &a_bytes) && !tally_fragment_save(part, b, &b_bytes) &&
-                  a_bytes == b_bytes,
-              "bytes"))
-        check_same(a, b, (int64_t)a_bytes, 1, "bytes after any order, %s %s", p.o.op,
-                   tally_dtype_name(p.o.dtype));
-    tally_fragment_free(part);
+    check_whole(ctx, f, &p, n);
     tally_fragment_free(other);
     tally_fragment_free(f);
 }

@@ -179,21 +179,83 @@ static void errors(tally *ctx)
     check(n == 7 && over[0] == 0 && over[1] == 1 && over[4] == 0, "something was written over");
 }
 
-/* Codes of a file, read a few lines at a time, on some threads: those of first appearance. */
-static void file_groups(int many)
+/* Writes a CSV of `lines` lines whose keys are cities and years; seen[i] is the key of line i. */
+static void write_keyed(int64_t lines, int64_t key_count)
 {
-    char line[64];
-    const int64_t lines = check_quick ? 3000 : 60000, count = many ? 20000 : 30;
     FILE *const f = fopen(path("k.csv"), "w");
     fputs("when,city,temp,year\n", f);
     for (int64_t i = 0; i < lines; i++) {
-        seen[i] = check_below(count);
+        seen[i] = check_below(key_count);
         const char *const quote = check_below(4) ? "" : "\"";
-        snprintf(line, sizeof line, "x,%s%sC%lld%s,%lld, %lld \n", check_below(3) ? "" : " ", quote,
-                 (long long)(seen[i] / 3), quote, (long long)i, (long long)(seen[i] % 3));
-        fputs(line, f);
+        fprintf(f, "x,%s%sC%lld%s,%lld, %lld \n", check_below(3) ? "" : " ", quote,
+                (long long)(seen[i] / 3), quote, (long long)i, (long long)(seen[i] % 3));
     }
     fclose(f);
+}
+
+/* Is key number `code` of the file that of line i? */
+static int is_key(tally_file *in, int64_t code, int64_t i)
+{
+    char name[24], year[24];
+    snprintf(name, sizeof name, "C%lld", (long long)(seen[i] / 3));
+    snprintf(year, sizeof year, "%lld", (long long)(seen[i] % 3));
+    return !strcmp(tally_file_key(in, code, 0), name) && !strcmp(tally_file_key(in, code, 1), year);
+}
+
+/* Reads the whole file a few lines at a time: codes are numbered as keys first appear. */
+static void read_keyed(tally *ctx, tally_file *in, int64_t lines)
+{
+    static int32_t cells[2 * MOST], codes[MOST];
+    int64_t n = 0, got = 0, next = 0;
+    do {
+        check_ok(ctx, tally_file_read_by(in, cells + 2 * n, codes + n, 2 + check_below(9000), &got),
+                 "read");
+        n += got / 2;
+    } while (got);
+    check(n == lines, "%lld lines of %lld", (long long)n, (long long)lines);
+
+    int good = 1;
+    memset(order, 0xff, sizeof order); /* the code of each key */
+    for (int64_t i = 0; i < n && good; i++) {
+        if (order[seen[i]] < 0) {
+            good = is_key(in, next, i);
+            order[seen[i]] = next++;
+        }
+        good = good && codes[i] == order[seen[i]] && cells[2 * i] == i &&
+               cells[2 * i + 1] == seen[i] % 3;
+    }
+    check(good && tally_file_groups(in) == next, "the groups of a file on %d threads", threads);
+    check(!tally_file_key(in, next, 0) && !tally_file_key(in, -1, 0) && !tally_file_key(in, 0, 2),
+          "no such key");
+    refused(ctx, tally_file_read_by(in, cells, codes, 1, &got), TALLY_INVALID,
+            "max is 1: must be at least 2");
+}
+
+static void refused_keys(tally *ctx)
+{
+    static const struct {
+        const char *by, *words;
+    } wrong[] = {{"town", "no column 'town'"}, {"city,city", "column 2 is asked for twice"}};
+    tally_file_options o = {.column = "temp"};
+    tally_file *in;
+    int32_t cell, code;
+    int64_t got;
+    check_ok(ctx, tally_file_open(ctx, path("k.csv"), &o, &in), "open");
+    refused(ctx, tally_file_read_by(in, &cell, &code, 1, &got), TALLY_INVALID,
+            "keys were not asked for");
+    check(tally_file_groups(in) == 0, "no groups");
+    tally_file_close(in);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        o.by = wrong[i].by;
+        refused(ctx, tally_file_open(ctx, path("k.csv"), &o, &in), TALLY_INVALID, wrong[i].words);
+    }
+}
+
+/* Codes of a file on some threads. */
+static void file_groups(int many)
+{
+    const int64_t lines = check_quick ? 3000 : 60000;
+    write_keyed(lines, many ? 20000 : 30);
     for (int t = 1; t <= 3; t++) {
         threads = t;
         tally *ctx = check_open(t, NULL);
@@ -205,51 +267,9 @@ static void file_groups(int many)
         check(info.key_columns == 2 && !strcmp(info.keys[0], "city") &&
                   !strcmp(info.keys[1], "year") && info.ndim == 2,
               "the names of the keys");
-        int64_t n = 0, got = 0, next = 0;
-        static int32_t cells[2 * MOST], codes[MOST];
-        memset(order, 0xff, sizeof order); /* the code of each key */
-        do {
-            check_ok(ctx,
-                     tally_file_read_by(in, cells + 2 * n, codes + n, 2 + check_below(9000), &got),
-                     "read");
-            n += got / 2;
-        } while (got);
-        check(n == lines, "%lld lines of %lld", (long long)n, (long long)lines);
-        int good = 1;
-        for (int64_t i = 0; i < n && good; i++) {
-            if (order[seen[i]] < 0) {
-                char name[24], year[24];
-                snprintf(name, sizeof name, "C%lld", (long long)(seen[i] / 3));
-                snprintf(year, sizeof year, "%lld", (long long)(seen[i] % 3));
-                good = !strcmp(tally_file_key(in, next, 0), name) &&
-                       !strcmp(tally_file_key(in, next, 1), year);
-                order[seen[i]] = next++;
-            }
-            good = good && codes[i] == order[seen[i]] && cells[2 * i] == i &&
-                   cells[2 * i + 1] == seen[i] % 3;
-        }
-        check(good && tally_file_groups(in) == next, "the groups of a file on %d threads", t);
-        check(!tally_file_key(in, next, 0) && !tally_file_key(in, -1, 0) &&
-                  !tally_file_key(in, 0, 2),
-              "no such key");
-        refused(ctx, tally_file_read_by(in, cells, codes, 1, &got), TALLY_INVALID,
-                "max is 1: must be at least 2");
+        read_keyed(ctx, in, lines);
         tally_file_close(in);
-        check_ok(ctx,
-                 tally_file_open(ctx, path("k.csv"), &(tally_file_options){.column = "temp"}, &in),
-                 "open");
-        refused(ctx, tally_file_read_by(in, cells, codes, 5, &got), TALLY_INVALID,
-                "keys were not asked for");
-        check(tally_file_groups(in) == 0, "no groups");
-        tally_file_close(in);
-        refused(ctx,
-                tally_file_open(ctx, path("k.csv"),
-                                &(tally_file_options){.by = "town", .column = "temp"}, &in),
-                TALLY_INVALID, "no column 'town'");
-        refused(ctx,
-                tally_file_open(ctx, path("k.csv"),
-                                &(tally_file_options){.by = "city,city", .column = "temp"}, &in),
-                TALLY_INVALID, "column 2 is asked for twice");
+        refused_keys(ctx);
         tally_close(ctx);
     }
 }

@@ -92,74 +92,110 @@ static int64_t any_lengths(void)
     return all;
 }
 
+/* One call over parts: the verb, what it is asked for, and where its parts lie. */
+typedef struct {
+    int verb, in_place;
+    int64_t all, shift; /* elements; bytes by which parts in memory of a member are moved */
+    int64_t host;       /* the part that is in the host's memory, or -1 */
+    tally_scan_options how;
+    tally_window_options w;
+    tally_view parts[MEMBERS], outs[MEMBERS];
+} parts_case;
+
+/* Results of the part of n elements from `at` on. */
+static int64_t results_of(const parts_case *c, int64_t at, int64_t n)
+{
+    if (c->verb != 2 || c->w.edges != TALLY_EDGES_VALID) return n;
+    const int64_t last = c->all - c->w.after, from = at > c->w.before ? at : c->w.before,
+                  end = at + n < last ? at + n : last;
+    return end > from ? end - from : 0;
+}
+
+/* Puts part k, the elements from `at` on, into its place, and guards around its results. */
+static void put_part(parts_case *c, int k, int64_t at)
+{
+    const int64_t n = lengths[k], bytes = n * o.bytes, guarded = n * o.result + 2 * GUARD;
+    memset(got, 0xa5, (size_t)guarded);
+    put(k, &out[k], got, (size_t)guarded);
+    memcpy(got + c->shift, x + at * o.bytes, (size_t)bytes);
+    put(k, &in[k], got, (size_t)(bytes + c->shift));
+
+    const int on_host = k == c->host;
+    c->parts[k] = tally_flat(on_host ? x + at * o.bytes : in[k].at + c->shift, o.dtype, n);
+    c->outs[k] = tally_flat(out[k].at + GUARD, o.info.output, results_of(c, at, n));
+    if (c->verb == 1 && c->in_place && !on_host)
+        c->outs[k] = tally_flat(in[k].at + c->shift, o.info.output, n);
+    if (on_host && !(tally_member(ctx, k) && c->verb == 2)) /* scan: alike */
+        c->outs[k].data = got + GUARD;
+}
+
+/* Compares the results of part k with those of the processors, of which `made` came before. */
+static void check_part(const parts_case *c, int k, int64_t made)
+{
+    static char read[CAPACITY];
+    const char *y = got + GUARD;
+    if (k != c->host || c->verb == 2) {
+        const int here = c->verb == 1 && c->in_place;
+        get(k, here ? &in[k] : &out[k], read,
+            (size_t)(lengths[k] * o.result + (here ? c->shift : 2 * GUARD)));
+        y = read + (here ? c->shift : GUARD);
+        check(here || (read[GUARD - 1] == (char)0xa5 &&
+                       read[GUARD + c->outs[k].n * o.result] == (char)0xa5),
+              "%s: written beside the results of part %d of verb %d", o.op, k, c->verb);
+    }
+    check_same(y, want + made * o.result, c->outs[k].n, o.result,
+               "%s %s: parts %lld %lld %lld %lld, part %d of verb %d, window %lld %lld %d of %lld",
+               o.op, tally_dtype_name(o.dtype), (long long)lengths[0], (long long)lengths[1],
+               (long long)lengths[2], (long long)lengths[3], k, c->verb, (long long)c->w.before,
+               (long long)c->w.after, (int)c->w.edges, (long long)c->w.min_count);
+}
+
+/* The verb on processors, whole, and on the members, in parts. Returns 0 if a call failed. */
+static int call_both(parts_case *c, char *result)
+{
+    const tally_view whole = tally_flat(x, o.dtype, c->all);
+    tally_view to = tally_flat(want, o.info.output, c->all);
+    if (c->verb == 2) to.n = tally_window_length(c->all, &c->w);
+    if (!check_ok(cpu,
+                  c->verb == 0   ? tally_reduce(cpu, o.op, &whole, want)
+                  : c->verb == 1 ? tally_scan(cpu, o.op, &whole, &to, &c->how)
+                                 : tally_window(cpu, o.op, &whole, &to, &c->w),
+                  "cpu"))
+        return 0;
+
+    int64_t at = 0;
+    for (int k = 0; k < members; at += lengths[k++]) put_part(c, k, at);
+    return check_ok(ctx,
+                    c->verb == 0 ? tally_reduce_split(ctx, o.op, c->parts, members, result)
+                    : c->verb == 1
+                        ? tally_scan_split(ctx, o.op, c->parts, members, c->outs, &c->how)
+                        : tally_window_split(ctx, o.op, c->parts, members, c->outs, &c->w),
+                    o.op);
+}
+
 static void check_parts_case(void)
 {
-    const int64_t all = any_lengths(), shift = check_below(2) * o.bytes,
-                  host = check_below(4) ? -1 : check_below(members);
-    tally_view parts[MEMBERS], outs[MEMBERS];
     char seed[RESULT] = {0}, result[RESULT + 1];
-    const tally_scan_options how = {.exclusive = check_below(2) == 0,
-                                    .init = o.info.seedable && check_below(2) ? seed : NULL};
-    const int in_place = o.bytes == o.result && o.dtype == o.info.output && check_below(3) == 0;
-    const tally_window_options w = any_window(all / members);
-    check_fill(x, o.dtype, all + 16, check_below(2) ? TL_DATA_PLAIN : TL_DATA_HOSTILE);
-    tally_view whole = tally_flat(x, o.dtype, all), to = tally_flat(want, o.info.output, all);
-    for (int verb = 0; verb < 3; verb++) {
-        int64_t at = 0, made = 0;
-        if (verb == 2) to.n = tally_window_length(all, &w);
-        if (!check_ok(cpu,
-                      verb == 0   ? tally_reduce(cpu, o.op, &whole, want)
-                      : verb == 1 ? tally_scan(cpu, o.op, &whole, &to, &how)
-                                  : tally_window(cpu, o.op, &whole, &to, &w),
-                      "cpu"))
-            return;
-        for (int k = 0; k < members; at += lengths[k++]) {
-            memset(got, 0xa5, (size_t)(lengths[k] * o.result + 2 * GUARD));
-            put(k, &out[k], got, (size_t)(lengths[k] * o.result + 2 * GUARD));
-            memcpy(got + shift, x + at * o.bytes, (size_t)(lengths[k] * o.bytes));
-            put(k, &in[k], got, (size_t)(lengths[k] * o.bytes + shift));
-            parts[k] =
-                tally_flat(k == host ? x + at * o.bytes : in[k].at + shift, o.dtype, lengths[k]);
-            int64_t n = lengths[k];
-            if (verb == 2 && w.edges == TALLY_EDGES_VALID) {
-                const int64_t from = at > w.before ? at : w.before,
-                              end = at + n < all - w.after ? at + n : all - w.after;
-                n = end > from ? end - from : 0;
-            }
-            outs[k] = tally_flat(out[k].at + GUARD, o.info.output, n);
-            if (verb == 1 && in_place && k != host)
-                outs[k] = tally_flat(in[k].at + shift, o.info.output, n);
-            if (k == host) /* scan: alike */
-                outs[k].data = tally_member(ctx, k) && verb == 2 ? outs[k].data : got + GUARD;
+    parts_case c = {.all = any_lengths()};
+    c.shift = check_below(2) * o.bytes;
+    c.host = check_below(4) ? -1 : check_below(members);
+    c.how.exclusive = check_below(2) == 0;
+    if (o.info.seedable && check_below(2)) c.how.init = seed;
+    c.in_place = o.bytes == o.result && o.dtype == o.info.output && check_below(3) == 0;
+    c.w = any_window(c.all / members);
+    check_fill(x, o.dtype, c.all + 16, check_below(2) ? TL_DATA_PLAIN : TL_DATA_HOSTILE);
+    for (c.verb = 0; c.verb < 3; c.verb++) {
+        if (!call_both(&c, result)) return;
+        if (c.verb == 0) {
+            check_same(result, want, 1, o.result, "%s %s: parts %lld %lld %lld %lld", o.op,
+                       tally_dtype_name(o.dtype), (long long)lengths[0], (long long)lengths[1],
+                       (long long)lengths[2], (long long)lengths[3]);
+            continue;
         }
-        char *const hosted = got; /* of the part that is on the host */
-        tally_status status = verb == 0   ? tally_reduce_split(ctx, o.op, parts, members, result)
-                              : verb == 1 ? tally_scan_split(ctx, o.op, parts, members, outs, &how)
-                                          : tally_window_split(ctx, o.op, parts, members, outs, &w);
-        if (!check_ok(ctx, status, o.op)) return;
-        const char *form =
-            "%s %s: parts %lld %lld %lld %lld, part %d of verb %d, window %lld %lld %d of %lld";
-#define CASE \
-    o.op, tally_dtype_name(o.dtype), (long long)lengths[0], (long long)lengths[1], \
-        (long long)lengths[2], (long long)lengths[3], k, verb, (long long)w.before, \
-        (long long)w.after, (int)w.edges, (long long)w.min_count
-        int k = 0;
-        if (verb == 0) check_same(result, want, 1, o.result, form, CASE);
-        for (k = 0; verb && k < members; made += outs[k++].n) {
-            const char *wanted = want + made * o.result, *y = hosted + GUARD;
-            if (k != host || verb == 2) {
-                const int here = verb == 1 && in_place;
-                static char read[CAPACITY];
-                get(k, here ? &in[k] : &out[k], read,
-                    (size_t)(lengths[k] * o.result + (here ? shift : 2 * GUARD)));
-                y = read + (here ? shift : GUARD);
-                check(here || (read[GUARD - 1] == (char)0xa5 &&
-                               read[GUARD + outs[k].n * o.result] == (char)0xa5),
-                      "%s: written beside the results of part %d of verb %d", o.op, k, verb);
-            }
-            check_same(y, wanted, outs[k].n, o.result, form, CASE);
-        }
-        check(!verb || made == to.n, "%lld results of %lld", (long long)made, (long long)to.n);
+        int64_t made = 0;
+        for (int k = 0; k < members; made += c.outs[k++].n) check_part(&c, k, made);
+        const int64_t all = c.verb == 2 ? tally_window_length(c.all, &c.w) : c.all;
+        check(made == all, "%lld results of %lld", (long long)made, (long long)all);
     }
 }
 

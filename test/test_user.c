@@ -116,27 +116,72 @@ static void copy_of(const char *op, const char *facts, tally_dtype d, const char
 
 /* ---- two inputs ---- */
 
+/* Defines a copy of a built-in operator's text, with a line of facts before it, as my_OP. */
+static void define_copy(tally *ctx, const char *op, const char *facts)
+{
+    char path[500], own[64], text[TEXT_BYTES];
+    snprintf(path, sizeof path, "%s/src/op/%s.h", TALLY_SOURCE_DIR, op);
+    snprintf(own, sizeof own, "my_%s", op);
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", facts);
+    FILE *const f = fopen(path, "rb");
+    if (f) used += fread(text + used, 1, sizeof text - 1 - used, f), fclose(f);
+    text[used] = 0;
+    check_ok(ctx, tally_define(ctx, own, text, path), path);
+}
+
+enum { CELLS = 12, EACH = 260, ALL = CELLS * EACH };
+
+/* Scans, windows, a stream of rows and a fragment of two inputs. Returns the end of the results. */
+static char *other_calls(tally *ctx, const char *name, const tally_view *in, tally_dtype result,
+                         char *at)
+{
+    const int64_t cut = in->n / 3, shift = cut * in->stride,
+                  bytes = (int64_t)tally_dtype_size(in->dtype),
+                  size = (int64_t)tally_dtype_size(result);
+    const tally_window_options w = {7, 2, TALLY_EDGES_SHRINK, 0};
+    tally_view out = tally_columns(at, result, in->n, in->rows);
+    check_ok(ctx, tally_scan(ctx, name, in, &out, NULL), name);
+    out.data = at += ALL * size;
+    check_ok(ctx, tally_window(ctx, name, in, &out, &w), name);
+    at += ALL * size;
+
+    tally_view x1 = *in, y1 = *in->next, x2 = *in, y2 = *in->next;
+    x1.n = y1.n = cut, x2.n = y2.n = in->n - cut;
+    x1.next = &y1, x2.next = &y2;
+    x2.data = (char *)x2.data + shift * bytes;
+    y2.data = (char *)y2.data + shift * bytes;
+    x2.valid_offset += shift;
+    tally_stream *s = NULL;
+    check_ok(ctx, tally_stream_reduce_rows(ctx, name, in->dtype, in->rows, &s), name);
+    check_ok(ctx, tally_stream_push_view(s, &x1, NULL), name);
+    check_ok(ctx, tally_stream_push_view(s, &x2, NULL), name);
+    check_ok(ctx, tally_stream_finish(s, at, NULL), name);
+    tally_stream_close(s);
+    at += in->rows * size;
+
+    tally_fragment *a = NULL, *b = NULL;
+    check_ok(ctx, tally_fragment_of_view(ctx, name, &x2, cut, &a), name);
+    check_ok(ctx, tally_fragment_of_view(ctx, name, &x1, 0, &b), name);
+    check_ok(ctx, tally_fragment_merge(a, b), name);
+    check_ok(ctx, tally_fragment_result(a, at), name);
+    tally_fragment_free(a);
+    tally_fragment_free(b);
+    return at + in->rows * size;
+}
+
 /* A copy of a built-in text of two inputs (OP_INPUTS) gives its bits: every verb, with and
  * without validity, streams of rows and fragments. On a GPU (device) the reduction alone, which
  * is compiled there. */
 static void pairs_of(const char *op, const char *facts, tally_dtype d, const char *suffix,
                      const char *device)
 {
-    enum { CELLS = 12, EACH = 260, ALL = CELLS * EACH };
-    char path[500], text[TEXT_BYTES], name[2][64];
+    char name[2][64];
     unsigned char bits[ALL / 8 + 2];
     tally *ctx = open_on(device ? device : "cpu,threads=2");
     tally_operator_info info;
-    snprintf(path, sizeof path, "%s/src/op/%s.h", TALLY_SOURCE_DIR, op);
-    size_t used = (size_t)snprintf(text, sizeof text, "%s", facts);
-    FILE *f = fopen(path, "rb");
-    if (f) used += fread(text + used, 1, sizeof text - 1 - used, f), fclose(f);
-    text[used] = 0;
     snprintf(name[0], sizeof name[0], "my_%s%s", op, suffix);
     snprintf(name[1], sizeof name[1], "%s%s", op, suffix);
-    char own[64];
-    snprintf(own, sizeof own, "my_%s", op);
-    check_ok(ctx, tally_define(ctx, own, text, path), path);
+    define_copy(ctx, op, facts);
     if (!check_ok(ctx, tally_operator(ctx, name[0], d, &info), name[0])) return;
     check_said(info.inputs == 2, name[0], "must have two inputs");
     const int64_t size = (int64_t)tally_dtype_size(info.output);
@@ -151,41 +196,13 @@ static void pairs_of(const char *op, const char *facts, tally_dtype d, const cha
         if (rows == 1) in = tally_flat(input, d, n), next = tally_flat(y, d, n);
         in.next = &next;
         if (round & 2) in.valid = bits, in.valid_offset = 3;
+
         int64_t made[2] = {0, 0};
         for (int k = 0; k < 2; k++) {
-            char *at = to[k];
-            check_ok(ctx, tally_reduce(ctx, name[k], &in, at), name[k]);
-            at += rows * size;
-            tally_view out = tally_columns(at, info.output, n, rows);
-            const tally_window_options w = {7, 2, TALLY_EDGES_SHRINK, 0};
-            tally_stream *s = NULL;
-            tally_fragment *a = NULL, *b = NULL;
-            if (!device) {
-                check_ok(ctx, tally_scan(ctx, name[k], &in, &out, NULL), name[k]);
-                out.data = at += ALL * size;
-                check_ok(ctx, tally_window(ctx, name[k], &in, &out, &w), name[k]);
-                at += ALL * size;
-                tally_view x2 = in, y2 = next, x1 = in, y1 = next;
-                x1.n = y1.n = n / 3, x2.n = y2.n = n - n / 3;
-                x1.next = &y1, x2.next = &y2;
-                x2.data = input + n / 3 * in.stride * (int64_t)tally_dtype_size(d);
-                y2.data = y + n / 3 * in.stride * (int64_t)tally_dtype_size(d);
-                x2.valid_offset += n / 3 * in.stride;
-                check_ok(ctx, tally_stream_reduce_rows(ctx, name[k], d, rows, &s), name[k]);
-                check_ok(ctx, tally_stream_push_view(s, &x1, NULL), name[k]);
-                check_ok(ctx, tally_stream_push_view(s, &x2, NULL), name[k]);
-                check_ok(ctx, tally_stream_finish(s, at, NULL), name[k]);
-                at += rows * size;
-                check_ok(ctx, tally_fragment_of_view(ctx, name[k], &x2, n / 3, &a), name[k]);
-                check_ok(ctx, tally_fragment_of_view(ctx, name[k], &x1, 0, &b), name[k]);
-                check_ok(ctx, tally_fragment_merge(a, b), name[k]);
-                check_ok(ctx, tally_fragment_result(a, at), name[k]);
-                at += rows * size;
-            }
+            char *at = to[k] + rows * size;
+            check_ok(ctx, tally_reduce(ctx, name[k], &in, to[k]), name[k]);
+            if (!device) at = other_calls(ctx, name[k], &in, info.output, at);
             made[k] = at - to[k];
-            tally_stream_close(s);
-            tally_fragment_free(a);
-            tally_fragment_free(b);
         }
         check_same(output, wanted, made[0], 1, "%s as %s on %s, round %d", name[0], name[1],
                    device ? device : "cpu", round);
