@@ -225,7 +225,7 @@ def _reduce(arguments):
         else:  # of columns of several types
             lanes = zip(*(_lanes(op, value[None]) for value in values))
             table += [(lane[0][0], [value[0] for _, value in lane]) for lane in lanes]
-    with writer(arguments, head=len(table) > 1) as out:
+    with writer(arguments, head=len(ops) + len(arguments.files) > 2) as out:
         out.write(table)
 
 

@@ -372,6 +372,7 @@ def test_columns_of_one_name_stay(tmp_path):
     assert lines("reduce", "sum", "--by", "sum", "--column", "x") == ["sum\tsum", "b\t4", "a\t2"]
     assert lines("scan", "sum", "--column", "x", "--keep") == ["sum\tx\tsum", "b\t1\t1", "a\t2\t3", "b\t3\t6"]
     assert lines("reduce", "sum,sum", "--column", "x") == ["sum\tsum", "6\t6"]
+    assert lines("reduce", "minmax", "--column", "x") == ["1\t3"]  # one operator has no head, as in `tally`
 
 
 def test_nulls_of_kept_columns(tmp_path):
