@@ -20,8 +20,7 @@ int output_is_file(const options *o)
     return filed;
 }
 
-/* Is the output a pipe, a device or the like? Then text is what it gets unless --to is given. */
-static int is_device(const char *path)
+int is_device(const char *path)
 {
     struct stat there;
     return !strncmp(path, "/dev/", 5) ||

@@ -80,6 +80,9 @@ int layout_columns(const input *in, const options *o, int64_t *columns);
 void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, size_t size,
                    char *out);
 void layout_close(layout *l);
+int layout_is_one_run(unsigned axes); /* whether the axes are neighbours; else layout_open turns */
+/* The elements `data` of an array of in's shape, with the dimensions of `axes` last, in memory. */
+int layout_turned(const input *in, unsigned axes, const char *data, size_t size, char **turned);
 /* A value of an integer dtype; the bits of a u64. */
 int64_t whole_value(tally_dtype dtype, const void *value);
 double real_value(tally_dtype dtype, const void *value); /* a value of dtype f32, else f64 */
@@ -136,9 +139,9 @@ void second_view(const second *s, const char *elements, tally_view *view, tally_
 tally_view second_for(const second *s, const operators *ops, int i, const tally_view *view);
 /* second_view for a column's values, group after group, as groups_take gives them. */
 int second_group(const second *s, const groups *g, int64_t column, second *part);
-/* Does bands_move for the second input and the bits of the n elements of an array with l's
- * shape. */
-int second_bands(second *s, const groups *g, const layout *l, int64_t n);
+/* Moves the second input and the bits as bands_move has moved the elements of `in`; g NULL: as
+ * layout_open has turned them. */
+int second_bands(second *s, const groups *g, const layout *l, const input *in);
 /* Cuts FILE:VARIABLE at the colon, and returns the variable; NULL: path is the name of a file. */
 const char *cut_variable(char *path);
 /* ---- beside.c: weights with some of the dimensions of the data, or cos(NAME) ---- */

@@ -108,15 +108,13 @@ void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, 
         memcpy(out, at, size);
 }
 
-/* Puts the dimensions of `axes` last, in memory, so that every sequence is a row. */
-static int turn(input *in, unsigned axes)
+int layout_turned(const input *in, unsigned axes, const char *data, size_t size, char **turned)
 {
-    const size_t size = tally_dtype_size(in->dtype);
-    strided a = {.data = in->data, .size = size};
+    strided a = {.data = data, .size = size};
     int code = DONE;
-    char *const turned = memory_for(&code, "--axis of dimensions that are apart", in->n, size);
+    *turned = memory_for(&code, "--axis of dimensions that are apart", in->n, size);
     if (code) return code;
-    large_pages(turned, (size_t)in->n * size);
+    large_pages(*turned, (size_t)in->n * size);
     for (unsigned last = 0; last < 2; last++)
         for (int d = 0; d < in->ndim; d++) {
             if ((axes >> d & 1) != last) continue;
@@ -125,14 +123,22 @@ static int turn(input *in, unsigned axes)
             for (int k = d + 1; k < in->ndim; k++) a.step[a.ndim] *= in->shape[k];
             a.ndim++;
         }
-    strided_copy(&a, 0, in->n, turned);
+    strided_copy(&a, 0, in->n, *turned);
+    return DONE;
+}
+
+/* Puts the dimensions of `axes` last, in memory, so that every sequence is a row. */
+static int turn(input *in, unsigned axes)
+{
+    char *turned;
+    const int code = layout_turned(in, axes, in->data, tally_dtype_size(in->dtype), &turned);
+    if (code) return code;
     free(in->own);
     in->data = in->own = turned;
     return DONE;
 }
 
-/* Whether the axes are neighbours. */
-static int is_one_run(unsigned axes)
+int layout_is_one_run(unsigned axes)
 {
     const unsigned low = axes & -axes;
     return !(axes & (axes + low));
@@ -143,13 +149,13 @@ static int open_axis(layout *l, input *in, const options *o, int boxes)
     int code = axis_option(in, o, l);
     if (code) return code;
     /* rows in order can be reduced while they are read; else all of the array is needed */
-    const int rows = is_one_run(l->axes) && l->axes >> (in->ndim - 1) & 1;
+    const int rows = layout_is_one_run(l->axes) && l->axes >> (in->ndim - 1) & 1;
     const int in_order = o->verb == VERB_reduce && rows && !in->column_major && in->n >= 0;
     code = in_order || boxes
                ? DONE
                : input_load(in, o->verb == VERB_reduce && in->ndim == 2 && !several_axes(o));
-    if (!code && !is_one_run(l->axes)) code = input_sound(in);
-    if (!code && !is_one_run(l->axes)) code = turn(in, l->axes);
+    if (!code && !layout_is_one_run(l->axes)) code = input_sound(in);
+    if (!code && !layout_is_one_run(l->axes)) code = turn(in, l->axes);
     if (code) return code;
     l->outer = l->len = l->inner = 1;
     const int swap = in->column_major;
@@ -167,7 +173,7 @@ static int open_axis(layout *l, input *in, const options *o, int boxes)
             return bad_data(
                 "%s: the results of its empty sequences along --axis %s are more bytes than 2^63",
                 in->label, o->value[OPT_axis]);
-        *(d < l->axis || !is_one_run(l->axes) ? &l->outer : &l->inner) *= in->shape[d];
+        *(d < l->axis || !layout_is_one_run(l->axes) ? &l->outer : &l->inner) *= in->shape[d];
     }
     if (swap) {
         const int64_t outer = l->outer;

@@ -74,6 +74,8 @@ int is_csv(enum format format);      /* with commas or tabs */
 const char *format_name(enum format format);
 int is_netcdf(enum format format);    /* or HDF5, which is written the same way */
 int output_is_file(const options *o); /* whether --output is a file other than standard output */
+/* A pipe, a device or the like: as --output it gets text unless --to is given. */
+int is_device(const char *path);
 int same_file(const char *a, const char *b); /* two names of one file, which may not exist yet */
 typedef struct document {
     tally *ctx;

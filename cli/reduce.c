@@ -57,6 +57,8 @@ static int open_answer(reduction *r)
         r->in.info.dimensions && !several_axes(o) && r->in.n > 0 && !has(o, OPT_shape) && !segments;
     if (!code && !a->flat && (!r->columns || r->j->beside.on))
         code = layout_open(&r->l, &r->in, o, r->boxed && !r->j->beside.on);
+    if (!code && !layout_is_one_run(r->l.axes))
+        code = second_bands(&r->j->beside, NULL, &r->l, &r->in);
     if (!code && r->banded) code = bands_open(&r->steps, a, o, &r->in, &r->l);
     if (a->flat) r->l = (layout){.outer = 1, .len = r->in.n, .inner = 1};
     a->count = a->flat      ? 1

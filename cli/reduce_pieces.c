@@ -264,6 +264,6 @@ int reduce_bands(reduction *r)
     if (code || taken) return code;
     code = input_load(in, 0);
     if (!code) code = bands_move(g, l, in->own, tally_dtype_size(in->dtype), 0);
-    if (!code) code = second_bands(&j->beside, g, l, in->n);
+    if (!code) code = second_bands(&j->beside, g, l, in);
     return code ? code : reduce_batches(r, in->data, l, 0);
 }

@@ -158,8 +158,8 @@ static int find_both(second *s, const input *in, const operators *ops)
 static int open_valid(second *s, const input *in, const options *o)
 {
     const char *const path = o->value[OPT_valid];
-    tally_file_options f = {.assume = strcmp(path, "-") ? TALLY_U8 : TALLY_I64,
-                            .table = in->columns > 0};
+    const int once = !strcmp(path, "-") || is_device(path); /* read once */
+    tally_file_options f = {.assume = once ? TALLY_I64 : TALLY_U8, .table = in->columns > 0};
     input valid;
     int code = input_open_beside(&valid, in->ctx, &f, path);
     if (!code && f.assume == TALLY_U8 && strcmp(valid.info.format, "raw")) {
@@ -272,36 +272,45 @@ int second_group(const second *s, const groups *g, int64_t column, second *part)
     return code ? code : group_bits(s->both, g, column, &part->both);
 }
 
-/* bands_move of the bits of an array with l's shape. */
-static int band_bits(unsigned char *bits, const groups *g, const layout *l, int64_t n)
+/* What second_bands does with n elements of an array, in new memory. */
+static int move(const groups *g, const layout *l, const input *in, batched of, char **moved)
 {
+    if (!g) return layout_turned(in, l->axes, of.data, of.bytes, moved);
+    int code = DONE;
+    *moved = memory_for(&code, "--with", in->n, of.bytes);
+    if (code) return code;
+    memcpy(*moved, of.data, (size_t)in->n * of.bytes);
+    return bands_move(g, l, *moved, of.bytes, 0);
+}
+
+static int move_bits(unsigned char *bits, const groups *g, const layout *l, const input *in)
+{
+    const int64_t n = in->n;
+    char *moved = NULL;
     int code = DONE;
     if (!bits) return DONE;
     char *const bytes = memory_for(&code, "--valid", n, 1);
-    if (code) return code;
-    for (int64_t i = 0; i < n; i++) bytes[i] = (char)bit_at(bits, i);
-    code = bands_move(g, l, bytes, 1, 0);
-    memset(bits, 0, (size_t)n / 8 + 1);
-    for (int64_t i = 0; i < n; i++)
-        if (bytes[i]) set_bit(bits, i);
+    for (int64_t i = 0; i < n && !code; i++) bytes[i] = (char)bit_at(bits, i);
+    if (!code) code = move(g, l, in, (batched){.data = bytes, .bytes = 1}, &moved);
+    if (!code) memset(bits, 0, (size_t)n / 8 + 1);
+    for (int64_t i = 0; i < n && !code; i++)
+        if (moved[i]) set_bit(bits, i);
     free(bytes);
+    free(moved);
     return code;
 }
 
-int second_bands(second *s, const groups *g, const layout *l, int64_t n)
+int second_bands(second *s, const groups *g, const layout *l, const input *in)
 {
     int code = DONE;
     if (s->data) {
-        const size_t size = tally_dtype_size(s->type);
-        char *const own = memory_for(&code, "--with", n, size);
-        if (code) return code;
-        memcpy(own, s->data, (size_t)n * size);
+        char *own = NULL;
+        code = move(g, l, in, (batched){.data = s->data, .bytes = tally_dtype_size(s->type)}, &own);
         free(s->own);
         s->data = s->own = own;
-        code = bands_move(g, l, own, size, 0);
     }
-    if (!code) code = band_bits(s->bits, g, l, n);
-    return code ? code : band_bits(s->both, g, l, n);
+    if (!code) code = move_bits(s->bits, g, l, in);
+    return code ? code : move_bits(s->both, g, l, in);
 }
 
 int second_sound(second *s) { return s->with.file ? input_sound(&s->with) : DONE; }

@@ -124,7 +124,7 @@ int series_whole(run *r, input *in)
     if (by_steps(r->o)) {
         code = bands_open(&r->bands, NULL, r->o, in, &l);
         if (!code) code = bands_move(&r->bands, &l, in->own, tally_dtype_size(in->dtype), 0);
-        if (!code) code = second_bands(&r->beside, &r->bands, &l, in->n);
+        if (!code) code = second_bands(&r->beside, &r->bands, &l, in);
     }
     if (!code && r->call.span)
         code = coordinate_bounds(r->call.span, r->o, in, &l, &r->start, &r->end);

@@ -172,6 +172,7 @@ bad 2 "tally scan sum --axis lat,lon $g" "tally: --axis is 'lat,lon': several ax
 for k in 0 1 2 3; do for j in 1 2 3; do echo $((1 << k)); done; done >one.txt
 for i in 1 2 3 4 5; do cat one.txt; done >rows.txt
 for i in 1 2 3 4 5; do printf '%s\n' 1 2 3 1 2 3 4 4 4 5 6 7; done >area.txt
+awk '{ print > "area" int((NR - 1) % 12 / 3) ".txt" }' area.txt
 for op in nanwmean nandot,nanwvar; do
     w="tally reduce $op --hex --dtype f64"
     same "$w --axis lat,lon --with g.nc:row $g" "$w --shape 5x12 --axis 1 --with rows.txt g.txt"
@@ -181,6 +182,9 @@ for op in nanwmean nandot,nanwvar; do
     same "$w --axis lon --with g.nc:area $g" "$w --shape 5x4x3 --axis 2 --with area.txt g.txt"
     same "$w --with g.nc:area $g | tail -n 1" "$w --with area.txt g.txt | tail -n 1"
     same "$w --axis lat,lon --empty NA --with g.nc:row $g" "$w --shape 5x12 --axis 1 --empty NA --with rows.txt g.txt"
+    for more in '' '--empty NA'; do # of dimensions that are apart
+        same "$w --axis time,lon $more --with g.nc:area $g | tail -n 4" "for i in 0 1 2 3; do $w --with area\$i.txt lat\$i.txt | tail -n 1; done"
+    done
 done
 same "tally scan nandot --hex --dtype f64 --axis time --with g.nc:row $g | tr '\t' '\n'" 'tally scan nandot --hex --shape 5x4x3 --axis 0 --with rows.txt g.txt | tr "\t" "\n"'
 ok "tally reduce dot --axis lat --with 'cos(lat)' --variable lat g.nc | awk '{ print (\$1 > -1.8198052 && \$1 < -1.8198050) }'" 1

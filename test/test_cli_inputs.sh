@@ -144,6 +144,8 @@ ok 'tally window mean -w 2 --edges shrink --valid v.txt x.txt' $'1\n1\n3'
 ok 'tally window mean -w 2 --min-count 2 --edges shrink --valid v.txt x.txt' $'nan\nnan\nnan'
 ok 'tally reduce sum --axis 0 --valid seg.npy --shape 2x2 --dtype i32 <(seq 4)' $'3\n6'
 ok 'tally reduce sum --axis 1 --valid m.npy m.npy' $'6\n15'
+ok 'tally reduce sum --axis 0,2 --shape 2x2x2 --valid <(printf "%s\n" 1 0 0 0 1 1 0 1) <(seq 8)' $'12\n8'
+ok 'tally reduce dot --axis 0,2 --shape 2x2x2 --with <(seq 8) <(seq 8)' $'66\n138'
 ok 'printf "1\nnan\n3\n" | tally reduce mean,nanmean,max --valid v.txt' "mean${t}nanmean${t}max
 2${t}2${t}3"
 ok 'printf "nan\n2\n3\n" | tally reduce mean,nanmean,max --valid v.txt' "mean${t}nanmean${t}max

@@ -73,6 +73,7 @@ class File:
         none = True
         try:
             for batch in self._read(names):
+                batch.validate(full=True)  # Arrow believes the offsets and indices in a file
                 yield batch
                 none = False
             if none:
@@ -224,7 +225,7 @@ def _reduce(arguments):
         else:  # of columns of several types
             lanes = zip(*(_lanes(op, value[None]) for value in values))
             table += [(lane[0][0], [value[0] for _, value in lane]) for lane in lanes]
-    with writer(arguments, head=len(table) > 1) as out:
+    with writer(arguments, head=len(ops) + len(arguments.files) > 2) as out:
         out.write(table)
 
 
@@ -296,7 +297,7 @@ def _series(arguments):
         names = file.schema.names if arguments.keep else []
         rows, parts = spans(file, arguments, jobs, names)
         with writer(arguments, head=len(heads) > 1 or arguments.keep) as out:
-            out.write(_beside(rows.select(names).to_batches(), heads, parts))
+            out.write([(name, rows.column(name)) for name in names] + _results(heads, parts))
         return
     if arguments.keep and (arguments.verb == "window" and arguments.edges == "valid"):
         raise Usage("--keep: with --edges valid there are fewer results than rows")
@@ -365,6 +366,8 @@ def _beside(waiting, heads, parts):
         rows = pa.Table.from_batches(waiting)
         table = [(name, rows.column(at).slice(0, count)) for at, name in enumerate(rows.schema.names)]
         waiting[:] = rows.slice(count).to_batches() or [waiting[0].slice(0, 0)]  # the columns stay
-    for head, part in zip(heads, parts):
-        table += _lanes(head, np.asarray(part))
-    return table
+    return table + _results(heads, parts)
+
+
+def _results(heads, parts):
+    return [lane for head, part in zip(heads, parts) for lane in _lanes(head, np.asarray(part))]

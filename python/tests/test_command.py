@@ -186,6 +186,8 @@ def test_windows_along_times(tmp_path):
     assert kept.splitlines()[0] == "t,f,d,g,v,count" and len(kept.splitlines()) == n + 1
     pq.write_table(table.slice(0, 0), path)
     assert run("window", "sum", "--by", "g,t", "--last", "3", "--column", "v", path) == ""
+    empty = run("window", "sum", "--by", "g,t", "--last", "3", "--column", "v", "--keep", path, "--to", "csv")
+    assert empty == "t,f,d,g,v,sum\n"
 
 
 def test_windows_along_times_that_are_refused(files, tmp_path):
@@ -273,6 +275,18 @@ def test_nothing_is_left_of_a_file_that_ends_badly(files, tmp_path):
         said = run("scan", "sum", "--column", "v", damaged, "-o", tmp_path / out, status=1)
         assert said.startswith(f"tally: {damaged}: ") and said.count("\n") == 1
     assert os.listdir(tmp_path) == ["damaged.parquet"]
+    damaged.unlink()
+    damaged = tmp_path / "damaged.arrow"
+    table = pa.table({"k": ["aa", "bb"], "v": [1.0, 2.0]})
+    with pa.ipc.new_file(damaged, table.schema) as out:
+        out.write_table(table)
+    offsets = np.array([0, 2, 4], "<i4").tobytes()  # of the strings
+    data = damaged.read_bytes()
+    assert data.count(offsets) == 1
+    damaged.write_bytes(data.replace(offsets, np.array([0, 2, 1 << 30], "<i4").tobytes()))
+    for words in (["scan", "sum", "--keep"], ["reduce", "sum", "--by", "k"]):
+        said = run(*words, "--column", "v", damaged, status=1)
+        assert said.startswith(f"tally: {damaged}: ") and said.count("\n") == 1
 
 
 def test_what_is_refused(files, tmp_path):
@@ -358,6 +372,7 @@ def test_columns_of_one_name_stay(tmp_path):
     assert lines("reduce", "sum", "--by", "sum", "--column", "x") == ["sum\tsum", "b\t4", "a\t2"]
     assert lines("scan", "sum", "--column", "x", "--keep") == ["sum\tx\tsum", "b\t1\t1", "a\t2\t3", "b\t3\t6"]
     assert lines("reduce", "sum,sum", "--column", "x") == ["sum\tsum", "6\t6"]
+    assert lines("reduce", "minmax", "--column", "x") == ["1\t3"]  # one operator has no head, as in `tally`
 
 
 def test_nulls_of_kept_columns(tmp_path):

@@ -94,14 +94,15 @@ TL_INLINE int64_t parts_of(tl_exact_block *b, int levels, vreal sum[][UNROLL], c
 {
     int64_t outside = 0;
     for (int l = 0; l < levels; l++) {
-        b->part[l] = 0;
+        uint64_t all = 0; /* wraps if a register overflowed */
         for (int u = 0; u < UNROLL; u++) {
             const vint part = (vint)sum[l][u] - (vint)start[l];
             for (int j = 0; j < LANES; j++) {
                 outside |= (int64_t)(((uint64_t)part[j] + ((uint64_t)1 << 51)) >> 52);
-                b->part[l] += part[j];
+                all += (uint64_t)part[j];
             }
         }
+        b->part[l] = (int64_t)all;
     }
 
     return outside;
