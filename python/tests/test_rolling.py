@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""rolling(...) beside pandas, on random data with NaN and every word that both know, to the last bit: pandas' operators on
-multiples of 60, on which neither library rounds anything but results; and tally's reduction of each window that pandas'
-apply gives."""
+"""rolling(...) beside pandas, on random data with NaN and every word that both know, to the last bit: pandas' operators
+on multiples of 60, of which neither library rounds anything but results; and tally's reduction of each window that
+pandas' apply gives."""
 
 import numpy as np
 import pandas as pd
