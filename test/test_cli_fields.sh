@@ -218,7 +218,7 @@ tally scan last --dtype f64 p.txt -o p64.npy && tally scan last --dtype f32 p.tx
 ok 'tally reduce sum --hex --precision f64 p64.npy p32.npy | tail -n 1 | cut -f 2' "$(tally reduce sum:f64 --hex p32.npy)"
 ok "tally reduce nanmean,max --precision f64 --axis time $g | head -n 1" "nanmean${t}max"
 same "tally reduce valid --axis time $g" "tally reduce count --axis time $g | awk '{ print \$1 / 5 }'"
-same "tally reduce missing --axis lat,lon $g | awk '{ printf \"%.4f\\n\", \$1 }'" "tally reduce count --axis lat,lon $g | awk '{ printf \"%.4f\\n\", 1 - \$1 / 12 }'"
+same "tally reduce missing --axis lat,lon $g | awk '{ printf \"%.17g\\n\", \$1 }'" "tally reduce count --axis lat,lon $g | awk '{ printf \"%.17g\\n\", (12 - \$1) / 12 }'"
 ok "printf 'a,1\na,nan\nb,nan\na,4\nb,5\nb,\nb,1\n' | tally reduce valid,missing,count --header no --by 1 --to csv" 'key,valid,missing,count
 a,0.6666666666666666,0.3333333333333333,2
 b,0.5,0.5,2'

@@ -32,6 +32,7 @@ try_sqlite() {
     shell "SELECT exact_sum(9007199254740993)" "has no equal among the floats"
     shell "SELECT exact_sum(9223372036854775807)" "has no equal among the floats"
     shell "SELECT exact_value(x'00')" "has 576 bytes"
+    shell "SELECT exact_mean(column1) FROM (VALUES (1), (1.5))" "exact_avg(x) are the sum and the mean of a column"
     shell "SELECT exact_merge('text')" "has 576 bytes"
     shell "SELECT exact_merge(column1) FROM (VALUES (zeroblob(576)), (1.5))" "has 576 bytes"
     shell "SELECT exact_value(replace(hex(zeroblob(576)), '00', 'ff'))" "has 576 bytes"

@@ -153,7 +153,7 @@ PyObject *pt_value(tally_dtype dtype, int is_bool, const void *value)
 }
 
 /* Converts a number through its text, which the library rounds once. Python's text of a float
- * reads back to the same bits. */
+ * reads back to the same bits, but is 0.0 of a subnormal where the thread flushes these. */
 int pt_value_from(PyObject *number, const char *name, tally_dtype dtype, void *value)
 {
     if (!PyNumber_Check(number) || PyComplex_Check(number)) {
@@ -166,6 +166,12 @@ int pt_value_from(PyObject *number, const char *name, tally_dtype dtype, void *v
         PyObject *whole = PyNumber_Long(plain);
         Py_DECREF(plain);
         plain = whole;
+    }
+    const double real = plain && dtype == TALLY_F64 ? PyFloat_AsDouble(plain) : NAN;
+    if (!isnan(real)) {
+        memcpy(value, &real, sizeof real);
+        Py_DECREF(plain);
+        return 0;
     }
     PyObject *text = plain ? PyObject_Repr(plain) : NULL;
     Py_XDECREF(plain);

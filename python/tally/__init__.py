@@ -143,7 +143,8 @@ def scan(
     the result is that of the element before. ``out`` may be ``x`` itself where the types are equal.
 
     ``by`` has a key for each element of ``x``, as in :func:`reduce`; result ``i`` is then that of element ``i`` among
-    the elements with its key, and of an element whose key is missing it is the operator's empty value.
+    the elements with its key, and of an element whose key is missing it is the operator's empty value (of arrays of
+    several axes no key may be missing).
 
     >>> import tally
     >>> tally.scan([3, 1, 4, 1, 5], "max").tolist()
@@ -350,10 +351,10 @@ def cumulative_sum(
 
     ValueError, TypeError: as in :func:`reduce`.
     """
+    axis = axis if dim is None else _words.dim(x, axis, dim)
     if by is not None:
         _words.alone("by", include_initial=include_initial or None)
         return _by.scan("sum", x, by, dropna, axis, False, False, None, dtype, out, None, where)
-    axis = axis if dim is None else _words.dim(x, axis, dim)
     return _scan("sum", x, axis, dtype, out, False, False, include_initial, None, None, where)
 
 
@@ -369,10 +370,10 @@ def cumulative_prod(
 
     ValueError, TypeError: as in :func:`reduce`.
     """
+    axis = axis if dim is None else _words.dim(x, axis, dim)
     if by is not None:
         _words.alone("by", include_initial=include_initial or None)
         return _by.scan("prod", x, by, dropna, axis, False, False, None, dtype, out, None, where)
-    axis = axis if dim is None else _words.dim(x, axis, dim)
     return _scan("prod", x, axis, dtype, out, False, False, include_initial, None, None, where)
 
 

@@ -67,21 +67,36 @@ class Groups:
         """A verb of the library on each group: 0 reduce, 1 scan, 2 window."""
         return _core.by(what, op, x, self.codes, self.count, self.missing, dtype, *scan, *window, next, where)
 
-    def along(self, op, x, dim, dtype, next, where):
-        """A reduction of each group of steps along one of several dimensions (xarray) or axes (NumPy)."""
-        numpy, field = sys.modules["numpy"], _library(x) == "xarray"
-        codes, steps = numpy.asarray(self.codes), x.sizes[dim] if field else x.shape[dim]
+    def _parts(self, x, dim, run, others):
+        """run(x, *others) of each group of steps along one of several dimensions (xarray) or axes (NumPy), and the
+        steps in the order of the groups."""
+        numpy = sys.modules["numpy"]
+        codes, steps = numpy.asarray(self.codes), x.sizes[dim] if _library(x) == "xarray" else x.shape[dim]
         if len(codes) != steps:
             raise ValueError(f"by has {len(codes)} keys: x has {steps} steps along {dim!r}")
         order = numpy.argsort(codes, kind="stable")
-        ends = numpy.searchsorted(codes[order], numpy.arange(max(self.count, 1) + 1))
-        parts = []
-        for begin, end in zip(ends, ends[1:]):  # of no groups: one of no steps, which is cut off
-            x1, next1, where1 = (_steps(array, x, dim, order[begin:end]) for array in (x, next, where))
-            parts.append(_core.reduce(op, x1, dim, False, dtype, None, next1, where1))
-        if not field:
-            return numpy.stack(parts, dim)[(slice(None),) * dim + (slice(self.count),)]
-        return _joined(x, parts, dim).isel({dim: slice(self.count)})
+        ends = numpy.searchsorted(codes[order], numpy.arange(max(self.count, 1) + 1))  # of no groups: one of no steps
+        groups = (order[begin:end] for begin, end in zip(ends, ends[1:]))
+        return [run(*(_steps(array, x, dim, steps) for array in (x, *others))) for steps in groups], order
+
+    def reduce_along(self, x, dim, run, *others):
+        """A result for each group of steps."""
+        parts = self._parts(x, dim, run, others)[0]
+        if _library(x) == "xarray":
+            return _joined(x, parts, dim).isel({dim: slice(self.count)})
+        return sys.modules["numpy"].stack(parts, dim)[(slice(None),) * dim + (slice(self.count),)]
+
+    def scan_along(self, x, dim, run, *others):
+        """A result for each step, of the steps of its group."""
+        numpy = sys.modules["numpy"]
+        nowhere = numpy.flatnonzero(numpy.asarray(self.codes) < 0)
+        if len(nowhere):
+            raise ValueError(f"by: step {nowhere[0]} has no key; dropna=False makes a group of such steps")
+        parts, order = self._parts(x, dim, run, others)
+        back = numpy.argsort(order)
+        if _library(x) == "xarray":
+            return _joined(x, parts, dim).isel({dim: back})
+        return numpy.concatenate(parts, dim)[(slice(None),) * dim + (back,)]
 
     def keyed(self, x, values, dim=None):
         """Values of the groups with their keys, for what ``x`` is from."""
@@ -120,7 +135,7 @@ def _others(x, axis):
     return None if axis is not None and [axis] == list(getattr(x, "dims", ())) else axis
 
 
-def _dimension(groups, x, axis):
+def dimension(groups, x, axis):
     """The dimension of an array of several that the keys go along. None: the array has one, or is of another kind."""
     library, one = _library(x), axis[0] if isinstance(axis, (list, tuple)) and len(axis) == 1 else axis
     if library == "numpy":
@@ -177,48 +192,60 @@ def _joined(x, parts, dim):
     return xarray.concat(parts, dim, **how).transpose(*x.dims, ...)
 
 
-def reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, next, where):
-    """``tally.reduce(x, op, by=by)``."""
-    _words.alone("by", out=out, keepdims=keepdims or None)
+def _along(x, by, axis, dropna, sort=False):
+    """x without the columns of keys, its groups, and the dimension of several that the keys go along."""
     x, by = _tables.keyed_by(x, by)
     groups = Groups(by, sort, dropna)
-    names = op if isinstance(op, (list, tuple)) else [op]
-    dim = _dimension(groups, x, axis)
+    dim = dimension(groups, x, axis)
     if dim is None:
         _words.alone("by", axis=_others(x, axis))
         groups.same_labels(x)
+    return x, groups, dim
+
+
+def reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, next, where):
+    """``tally.reduce(x, op, by=by)``."""
+    _words.alone("by", out=out, keepdims=keepdims or None)
+    x, groups, dim = _along(x, by, axis, dropna, sort)
+    names = op if isinstance(op, (list, tuple)) else [op]
+    if dim is None:
         none = (False, False), (0, 0, 0, 0)
         found = [groups.fold(0, name, x, dtype, *none, next, where) for name in names]
     else:
-        found = [groups.along(name, x, dim, dtype, next, where) for name in names]
+        runs = [lambda x, *others, op=op: _core.reduce(op, x, dim, False, dtype, None, *others) for op in names]
+        found = [groups.reduce_along(x, dim, run, next, where) for run in runs]
     found = [groups.keyed(x, each, dim) for each in found]
     return tuple(found) if isinstance(op, (list, tuple)) else found[0]
 
 
 def scan(op, x, by, dropna, axis, exclusive, reverse, init, dtype, out, next, where):
     """``tally.scan(x, op, by=by)``."""
-    _words.alone("by", axis=_others(x, axis), out=out, init=init)
-    x, by = _tables.keyed_by(x, by)
-    groups = Groups(by, False, dropna)
-    groups.same_labels(x)
+    _words.alone("by", out=out, init=init)
+    x, groups, dim = _along(x, by, axis, dropna)
+    if dim is not None:
+        how = dtype, None, bool(exclusive), bool(reverse), False, None
+        return groups.scan_along(x, dim, lambda x, *others: _core.scan(op, x, dim, *how, *others), next, where)
     return groups.fold(1, op, x, dtype, (bool(exclusive), bool(reverse)), (0, 0, 0, 0), next, where)
 
 
 def window(op, x, by, dropna, axis, how, dtype, out, next, where):
     """``tally.window(x, op, by=by)``. how: before, after, edges, min_count."""
-    _words.alone("by", axis=_others(x, axis), out=out)
-    x, by = _tables.keyed_by(x, by)
-    groups = Groups(by, False, dropna)
-    groups.same_labels(x)
+    _words.alone("by", out=out)
+    x, groups, dim = _along(x, by, axis, dropna)
+    if dim is not None:
+        if how[2] == _words.edges("valid"):
+            raise ValueError("edges is 'valid': windows of groups must be 'missing' or 'shrink'")
+        how = dtype, None, *how
+        return groups.scan_along(x, dim, lambda x, *others: _core.window(op, x, dim, *how, *others), next, where)
     return groups.fold(2, op, x, dtype, (False, False), how, next, where)
 
 
 class Sorted:
     """Rows in the order of their groups, for windows that are ranges of these rows."""
 
-    def __init__(self, x, by, dropna):
-        self.groups = Groups(by, False, dropna)
-        self.groups.same_labels(x)
+    def __init__(self, x, groups):
+        self.groups = groups
+        groups.same_labels(x)
         table = _tables.opened(x)
         sizes = x.sizes if hasattr(x, "data_vars") else None  # of a Dataset
         self.shape = tuple(sizes.values()) if sizes else _columns.shape_of(x) if table is None else (table.height,)

@@ -137,9 +137,9 @@ def _running(name, op, what):
     def function(x, /, *more, axis=None, dim=None, dtype=None, where=None, out=None, by=None, dropna=True, **words):
         if more or words:
             _words.refuse(name, more, words)
+        axis = axis if dim is None else _words.dim(x, axis, dim)
         if by is not None:
             return _by.scan(op, x, by, dropna, axis, False, False, None, dtype, out, None, where)
-        axis = axis if dim is None else _words.dim(x, axis, dim)
         return scan(op, x, axis, dtype, out, False, False, False, None, None, where)
 
     function.__name__ = function.__qualname__ = name

@@ -287,7 +287,9 @@ def _labelled(self, x, dims, data, xarray):
         if rows is not None:
             coords = {name: c.isel({dims[0]: rows}) if dims[0] in c.dims else c for name, c in x.coords.items()}
     several = data.ndim - len(names)
-    return xarray.DataArray(data, coords, [*names, *["value"] * several], x.name, attrs)
+    found = xarray.DataArray(data, coords, [*names, *["value"] * several], attrs=attrs)
+    found.name = x.name  # given above, None would be the name that dask gives its chunks
+    return found
 
 
 def _keeps(xarray):

@@ -4,7 +4,7 @@
 from operator import index
 
 from . import _core, _tables, _words
-from ._by import Sorted
+from ._by import Groups, Sorted, dimension
 from ._functions import NAMES, facts
 
 __all__ = ["Rolling"]
@@ -31,7 +31,8 @@ class Rolling:
     """
 
     __slots__ = (
-        "_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype", "_start", "_end", "_sorted", "_back"
+        "_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype", "_start", "_end", "_sorted", "_back",
+        "_each",
     )  # fmt: skip
     __module__ = "tally"
 
@@ -51,12 +52,17 @@ class Rolling:
         dropna=True,
     ):
         self._x, self._axis, self._dtype = x, axis, dtype
-        self._back = self._sorted = self._start = self._end = None
+        self._back = self._sorted = self._start = self._end = self._each = None
         dims = list(getattr(x, "dims", ()))  # of xarray: only one of them may be left out
         if axis is None:
             self._axis = dims[0] if len(dims) == 1 else None if dims else 0
         if by is not None:
             self._x, by = _tables.keyed_by(x, by)
+            by = Groups(by, False, dropna)
+            dim = dimension(by, self._x, self._axis)
+            if dim is not None:
+                self._along(by, dim, step, on, (window, dim, on, center, closed, min_periods, None, ties, dtype))
+                return
         if isinstance(on, str):
             self._x, on = self._column(self._x, on)
         if closed is None:
@@ -71,16 +77,26 @@ class Rolling:
         if on is None and is_rows:
             self._rows(_integer(window, "window", 1), center, closed, min_periods)
         else:
-            self._times(window, on, center, closed, min_periods, ties, by, dropna)
+            self._times(window, on, center, closed, min_periods, ties, by)
         if by is not None and self._sorted is None:
-            self._group(by, dropna, None, self._before, self._after, False, False, False)
+            self._group(by, None, self._before, self._after, False, False, False)
 
-    def _group(self, by, dropna, keys, *bounds):
+    def _along(self, groups, dim, step, on, words):
+        """Windows of each group of steps along one of several dimensions."""
+        if step is not None or not isinstance(on, str | None):
+            raise ValueError("by: of several dimensions, step cannot be given, and on only as a coordinate's name")
+
+        def each(fold, other):
+            return groups.scan_along(self._x, dim, lambda x, other: fold(Rolling(x, *words), other), other)
+
+        self._sorted, self._each = groups, each
+
+    def _group(self, groups, keys, *bounds):
         """Sorts the rows by group: windows become ranges of these."""
         if self._step != 1 or [self._axis] not in ([0], [None], list(getattr(self._x, "dims", ()))):
             raise ValueError("by: cannot be given with step or axis")
         self._axis = 0
-        self._sorted = rows = Sorted(self._x, by, dropna)
+        self._sorted = rows = Sorted(self._x, groups)
         if keys is not None and len(keys) != rows.rows:
             raise ValueError(f"on has {len(keys)} elements: must have {rows.rows}, one for each row of x")
         keys = None if keys is None else _core.take(keys, rows.order, False)
@@ -95,7 +111,7 @@ class Rolling:
         if self._minimum > length:
             raise ValueError(f"min_periods is {self._minimum}: must be at most the window, {length}")
 
-    def _times(self, window, on, center, closed, min_periods, ties, by, dropna):
+    def _times(self, window, on, center, closed, min_periods, ties, by):
         from ._times import keys_and_length, told_of_text, unsorted
 
         row = _words.ties(ties)
@@ -113,7 +129,7 @@ class Rolling:
             low, high, low_open, high_open = -high, -low, high_open, low_open
         try:
             if by is not None:
-                self._group(by, dropna, keys, low, high, low_open, high_open, row)
+                self._group(by, keys, low, high, low_open, high_open, row)
             else:
                 self._start, self._end = _core.bounds(keys, low, high, low_open, high_open, row)
         except ValueError as wrong:  # of keys, which are on here
@@ -149,6 +165,8 @@ class Rolling:
         groups = self._sorted
         if groups is None:
             found = self._run(nan_form, self._x, op, rows, other)
+        elif self._each is not None:
+            return self._each(lambda windows, other: windows._fold(nan_form, op, rows, other), other)
         else:
             found = _tables.each_column(
                 self._x,

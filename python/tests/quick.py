@@ -185,7 +185,9 @@ if os.uname().machine == "x86_64":  # subnormal numbers are 0 for the caller, as
     tiny = array("f", [1e-40, -2e-40, 3e-40])
 
     def tiny_results():
-        return [bits(tally.sum(tiny)), *(bytes(tally.rolling(tiny, 2, dtype=d).max()) for d in ("float64", "float32"))]
+        begun = tally.scan(array("d", [0.0, 0.0]), "sum", init=-1e-310)
+        rolled = [tally.rolling(tiny, 2, dtype=d).max() for d in ("float64", "float32")]
+        return [bits(tally.sum(tiny)), *map(bytes, [begun, *rolled])]
 
     libm, was = ctypes.CDLL("libm.so.6"), (ctypes.c_uint32 * 8)()
     libm.fegetenv(was)

@@ -340,7 +340,7 @@ def test_pandas():
     total = tally.cumulative_sum(s)
     assert isinstance(total, pd.Series) and total.name == "price" and total.index.equals(s.index)
     assert total.tolist() == [1.0, 3.0, 7.0]
-    pd.testing.assert_series_equal(tally.rolling(s, 2).mean(), s.rolling(2).mean())
+    pd.testing.assert_series_equal(tally.rolling(s, 2).mean(), s.rolling(2).mean(), check_exact=True)
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
     assert tally.sum(frame, axis=0).tolist() == [3.0, 7.0]
     assert tally.sum(pd.Series([1, 2], dtype="Int64")) == 3

@@ -17,8 +17,8 @@ def pair():
 
 
 def test_second_array(pair):
-    x, y = pair  # by label the correlation is +1, by place it is -1
-    assert x.corr(y) == pytest.approx(1)
+    x, y = pair  # by label they rise together, by place one falls
+    assert x.cov(y) == 10
     words = r"the second array differs from x in its index: .*x.align\(y, join='inner'\)"
     for call in (
         lambda: tally.corr(x, y),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import tally
 from conftest import DTYPES, numbers, same_bits
+from test_rolling import whole
 
 ONE = ["sum", "mean", "nanmean", "max", "argmin", "var:ddof=1", "count", "last", "any", "ema:0.5", "minmax"]
 TWO = ["dot", "wmean", "cov", "cov:ddof=1", "corr", "slope", "nandot", "nancov", "nanslope"]
@@ -237,14 +238,25 @@ def test_segments_and_keys(rng):
 
 
 def test_rolling_pairs_against_pandas(rng):
-    for n, w, options in ((60, 7, {}), (60, 7, {"min_periods": 2}), (40, 5, {"center": True, "min_periods": 1})):
+    for n, w, options in ((60, 5, {}), (60, 5, {"min_periods": 2}), (40, 4, {"center": True, "min_periods": 1})):
+        x, y = whole(rng, (2, n), missing=0.2)
+        for ddof in (1, 0):
+            theirs = pd.Series(x).rolling(w, **options).cov(pd.Series(y), ddof=ddof)
+            assert same_bits(tally.rolling(x, w, **options).cov(y, ddof=ddof), theirs)
+        theirs = pd.Series(x).rolling(2).corr(pd.Series(y))  # 1, -1 or none, but that both round
+        assert np.array_equal(np.rint(tally.rolling(x, 2).corr(y)), np.rint(theirs), equal_nan=True)
         x, y = rng.standard_normal((2, n))
         x[rng.random(n) < 0.2] = np.nan
         y[rng.random(n) < 0.2] = np.nan
-        for name, more in (("cov", {}), ("cov", {"ddof": 0}), ("corr", {})):
-            mine = getattr(tally.rolling(x, w, **options), name)(y, **more)
-            theirs = getattr(pd.Series(x).rolling(w, **options), name)(pd.Series(y), **more)
-            assert np.allclose(mine, theirs, rtol=1e-9, atol=1e-9, equal_nan=True)
+        rows = pd.Series(np.arange(n)).rolling(w, **{**options, "min_periods": 0})
+        there = pd.Series(x + y).rolling(w, **options).sum().notna()
+        for op, text in (("cov", "nancov:1"), ("corr", "nancorr")):
+
+            def each(window, text=text):
+                return tally.reduce(x[window.astype(int)], text, next=y[window.astype(int)])
+
+            theirs = rows.apply(each, raw=True).where(there)
+            assert same_bits(getattr(tally.rolling(x, w, **options), op)(y), theirs)
     x, y = np.arange(6.0), np.ones(6)
     assert tally.rolling(x, 2).agg("dot", y).tolist()[1:] == [1, 3, 5, 7, 9]
     null = pa.array([1, None, 3, 4])

@@ -92,16 +92,16 @@ def test_rows_of_results(case, data):
 @given(fields(), st.data())
 def test_weights_by_name(case, data):
     field, rng = case
-    field = field.astype("f8").fillna(1.0).where(np.isfinite, 1.0) if field.dtype.kind == "f" else field.astype("f8")
+    field = field.copy(data=rng.integers(-50, 50, field.shape).astype("f8"))
     dims = data.draw(st.lists(st.sampled_from(field.dims), min_size=1, unique=True))
     other = data.draw(st.permutations(dims))
-    weights = xr.DataArray(rng.random([field.sizes[d] for d in other]), dims=other)
+    weights = xr.DataArray(rng.integers(1, 9, [field.sizes[d] for d in other]) / 8, dims=other)
     weights = weights.assign_coords({d: field.coords[d] for d in other if d in field.indexes})
     axes = tuple(field.dims.index(d) for d in dims)
     full = weights.broadcast_like(field).transpose(*field.dims).values
     found = tally.wmean(field, weights, dim=dims)
     assert same_bits(found.values, tally.wmean(field.values, full, axis=axes))
-    np.testing.assert_allclose(found.values, field.weighted(weights).mean(dims).values, rtol=1e-9, atol=1e-9)
+    assert np.array_equal(found.values, field.weighted(weights).mean(dims).values, equal_nan=True)
     where = weights > 0.5
     masked = tally.sum(field, dim=dims, where=where)
     assert same_bits(masked.values, tally.sum(field.values, axis=axes, where=full > 0.5))
@@ -216,8 +216,10 @@ def test_keys_give_fields():
     square = x.expand_dims(lat=2)
     for call, words in (
         (lambda: tally.sum(x, by="nope"), "by is 'nope': x has the coordinates time, lab, kind"),
-        (lambda: tally.scan(table.assign(z=("lat", [1.0])), "sum", by="key"), "by: x must have one dimension, and"),
-        (lambda: tally.rolling(square, 2, by="lab"), "by: x must have one dimension, and has lat, time"),
+        (lambda: tally.rolling(square, 2, by="lab", step=2), "step cannot be given, and on only as a coordinate's"),
+        (lambda: tally.rolling(square, 2, by="lab", on=x.time), "step cannot be given, and on only as a coordinate's"),
+        (lambda: tally.window(square, "sum", 2, by="lab", edges="valid"), "edges is 'valid': windows of groups must"),
+        (lambda: tally.scan(square, "sum", by="lab", init=1.0), "init: cannot be given with by"),
         (lambda: tally.sum(square, by=list("abab")), "by: dim must name the dimension that the keys go"),
         (lambda: tally.sum(square, by=x.lab, dim="lat"), "dim is 'lat': the keys go along time"),
         (lambda: tally.sum(square, by=list("abab"), dim="tme"), "dim is 'tme': must be one of lat, time, along which"),
@@ -259,4 +261,24 @@ def test_climatologies(dims):
     table = xr.Dataset({"t2m": x, "height": (("lat", "lon"), rng.random((3, 2))), "day": ("time", np.arange(100))})
     _, found = tally.nanmean(table, by="time.month", sort=True)
     assert found.t2m.equals(means) and found.height.dims == ("lat", "lon") and found.day.dims == ("month",)
+    thirds = x.time.dt.day % 3  # of each step of a scan or of windows the result among its group
+    runs = [
+        lambda x, **by: tally.cumsum(x, dim="time", **by),
+        lambda x, **by: tally.scan(x, "max", dim="time", exclusive=True, reverse=True, **by),
+        lambda x, **by: tally.window(x, "nanmean", 5, center=True, edges="shrink", dim="time", **by),
+        lambda x, **by: tally.rolling(x, 4, min_periods=2, dim="time", **by).mean(),
+        lambda x, **by: tally.rolling(x, "5D", dim="time", center=True, **by).cov(x * x),
+    ]
+    for run in runs:
+        found = run(x, by=thirds)
+        assert found.coords.identical(x.coords) and found.dims == dims and found.name == "t2m"
+        for third in range(3):
+            steps = {"time": (thirds == third).values}
+            assert found[steps].identical(run(x[steps]))
+        if run is runs[-1]:
+            continue
+        assert run(table[["t2m", "height"]], by=thirds).t2m.identical(found)
+        if run is not runs[-2]:
+            assert run(x.chunk(time=30), by=thirds).compute().identical(found)
+    assert tally.cumsum(x.rename(None).chunk(time=30), dim="time").name is None
     assert tally.sum(x, by=np.full(100, np.nan), dim="time").values.sizes["group"] == 0

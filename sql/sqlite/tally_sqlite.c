@@ -133,7 +133,13 @@ static void of_state(sqlite3_context *c, int n, sqlite3_value **v)
     tally_exact e;
     double x;
     (void)n;
-    if (sqlite3_value_type(v[0]) == SQLITE_NULL) return;
+    const int type = sqlite3_value_type(v[0]);
+    if (type == SQLITE_NULL) return;
+    if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
+        return sqlite3_result_error(c,
+                                    "a number is no state: exact_sum(x) and exact_avg(x) are the "
+                                    "sum and the mean of a column",
+                                    -1);
     const void *data = sqlite3_value_blob(v[0]);
     const char *problem = tally_exact_problem(data, (size_t)sqlite3_value_bytes(v[0]));
     if (problem) return sqlite3_result_error(c, problem, -1);
