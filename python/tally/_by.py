@@ -383,7 +383,7 @@ def _of_pandas(column):
         return _of_numpy(column.to_numpy())
     if hasattr(dtype, "numpy_dtype"):
         return pandas.Series(column), "numbers", None  # Int64 and its like
-    return list(values), "objects", None
+    return numpy.asarray(values, object).tolist(), "objects", None
 
 
 def _of_arrow(column):

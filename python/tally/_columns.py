@@ -17,6 +17,7 @@ __all__ = ["fold", "is_time", "shape_of", "take", "ticks", "times", "zone"]
 _NAT = -(1 << 63)
 _POINTS = {"min", "max", "minmax", "first", "last", "argmin", "argmax", "count"}
 _LENGTHS = _POINTS | {"sum", "mean"}
+_EMPTY = {"min": -(_NAT + 1), "max": _NAT, "first": 0, "last": 0}  # of no elements
 
 
 def take(x, name):
@@ -275,15 +276,19 @@ def _fold(call, base, ticks, absent):
         return numpy.where(run("any", absent), run("argmin"), run("argmax"))[()]
     if base in ("argmin", "argmax"):
         return run(base)[()]
-    count = run("count")
-    nothing = numpy.zeros(count.shape, bool) if base == "sum" else count == 0
+    if base in ("sum", "mean"):
+        halves = _halves(run, ticks if absent is None else numpy.where(absent, 0, ticks))
+        count = run("count") if base == "mean" else numpy.ones_like(halves[0])
+        nothing = count == 0
+    else:
+        found = run(base)
+        nothing = found == _EMPTY[base]
+        if nothing.any():
+            nothing &= run("count") == 0
     if absent is not None and base in ("max", "sum", "mean"):
         nothing = nothing | (run("any", absent) != 0)
     if base in ("sum", "mean"):
-        halves = _halves(run, ticks if absent is None else numpy.where(absent, 0, ticks))
         found = _whole(*halves, nothing) if base == "sum" else _quotient(*halves, count)
-    else:
-        found = run(base)
     return numpy.where(nothing, _NAT, found)
 
 
