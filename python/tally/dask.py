@@ -68,7 +68,7 @@ def _is_exact(op):
 def _has_fragments(op, dtype):
     """Not sums and means of tally.Exact, and not sums that are checked as a whole."""
     sums = op.split(":")[0].removeprefix("nan") in ("sum", "mean")
-    return not _is_exact(op) or not (sums and (dtype.kind not in "iu" or "checked" in op))
+    return not _is_exact(op) or not (sums and (dtype.kind not in "biu" or "checked" in op))
 
 
 def _starts(lengths):
@@ -224,7 +224,7 @@ def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None):
     blocks, before = list(x.to_delayed(optimize_graph=False)), tally.Fragment(op, np.empty(0, x.dtype))
     found = []
     for block, start, length in zip(blocks, _starts(x.chunks[0]), x.chunks[0]):
-        results = go_on(block, op, str(x.dtype), exclusive, init, before)
+        results = go_on(block, op, x.dtype.newbyteorder("=").name, exclusive, init, before)
         found.append(da.from_delayed(results, (length, *lanes), dtype))
         before = merge([before, make(op, block, start)])
     return da.concatenate(found)

@@ -71,6 +71,13 @@ def test_scan(data, both):
     assert lazy.shape == want.shape and same_bits(lazy.compute(), want)
 
 
+def test_big_endian_numbers_and_exact_means_of_bools():
+    x = np.arange(6.0).astype(">f8")
+    assert same_bits(td.scan(da.from_array(x, chunks=4), "sum").compute(), tally.scan(x, "sum"))
+    x = x > 1
+    assert td.reduce(da.from_array(x, chunks=4), "mean:exact").compute() == tally.reduce(x, "mean:exact") == 4 / 6
+
+
 def test_empty_chunks():
     """dask 2026.8 reverses an array with empty chunks into one of no elements."""
     x = np.arange(3.0)
