@@ -19,5 +19,6 @@ demo:
 	scripts/demo
 install: all
 	DESTDIR="$(DESTDIR)" cmake --install "$(BUILD)" $(if $(PREFIX),--prefix "$(PREFIX)")
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true # programs find the shared library from now on
 clean:
 	rm -rf build build-release build-demo build-sanitize build-thread build-arm build-few build-gpu

@@ -23,6 +23,19 @@ static void put_operators(FILE *f)
 }
 
 static int takes_operator(int v) { return v <= VERB_window || v == VERB_ops; }
+static int takes_word(int v) { return v == VERB_fragment || v == VERB_ladder; }
+
+/* Prints the words of which the first operand is one, such as `make` and `merge` of `fragment`. */
+static void put_words(FILE *f, int v)
+{
+    int begins = 1;
+    for (const char *at = verb_table[v].operands; *at;) {
+        const size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz");
+        if (length && begins) fprintf(f, "%.*s ", (int)length, at);
+        begins = !length && (*at == '[' || *at == '|' || (begins && *at == ' '));
+        at += length ? length : 1;
+    }
+}
 
 static void bash(FILE *f)
 {
@@ -62,6 +75,12 @@ static void bash(FILE *f)
                   f);
             put_operators(f);
             fputs("\" -- \"${cur##*,}\")); else COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n", f);
+        } else if (takes_word(v)) {
+            fputs("        *) COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+                  "            [ \"$COMP_CWORD\" -ne 2 ] || COMPREPLY=($(compgen -W \"",
+                  f);
+            put_words(f, v);
+            fputs("\" -- \"$cur\")) ;;\n", f);
         } else if (v == VERB_help) {
             fputs("        *) COMPREPLY=($(compgen -W \"", f);
             for (int w = 0; w < VERB_COUNT; w++) fprintf(f, "%s ", verb_table[w].name);
@@ -133,6 +152,11 @@ static void zsh(FILE *f)
             put_operators(f);
             fputs("' \\\n", f);
         }
+        if (takes_word(v)) {
+            fputs("        '1:word:(", f);
+            put_words(f, v);
+            fputs(")' \\\n", f);
+        }
         fputs("        '*:file:_files' ;;\n", f);
     }
     fputs("    esac\n}\nif [ \"$funcstack[1]\" = _tally ]; then _tally \"$@\"; else compdef _tally "
@@ -172,6 +196,11 @@ static void fish(FILE *f)
             }
             fputs(" -d '", f);
             put_quoted(f, row->text, "");
+            fputs("'\n", f);
+        }
+        if (takes_word(v)) {
+            fprintf(f, "complete -c tally -n '__fish_seen_subcommand_from %s' -a '", verb);
+            put_words(f, v);
             fputs("'\n", f);
         }
         if (!takes_operator(v)) continue;

@@ -296,11 +296,13 @@ ok "$complete; c tally window --ed" --edges
 ok "$complete; c tally window --edges v" valid
 ok "$complete; c tally reduce --dtype bf" bf16
 ok "$complete; c tally reduce sum seg." $'seg.npy seg.txt'
+ok "$complete; c tally fragment ''; c tally ladder s; c tally fragment merge seg." $'make merge result show\nscan show\nseg.npy seg.txt'
 for s in zsh fish; do
     has "tally help --completion $s" tally
     if command -v $s >/dev/null; then tally help --completion $s >c.$s; ok "$s -n c.$s" ''; fi
 done
-if command -v fish >/dev/null; then ok "fish -c 'source c.fish; complete -C \"tally reduce sum,nanm\"'" $'sum,nanmax\nsum,nanmean\nsum,nanmin\nsum,nanminmax'; fi
+if command -v fish >/dev/null; then ok "fish -c 'source c.fish; complete -C \"tally reduce sum,nanm\"'" $'sum,nanmax\nsum,nanmean\nsum,nanmin\nsum,nanminmax'
+    ok "fish -c 'source c.fish; complete -C \"tally fragment mer\"'" merge; fi
 
 # ---- usage errors: exit 2 ----
 ops=$(tally ops x 2>&1 | sed 's/.*choices: //')
