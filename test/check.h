@@ -26,6 +26,9 @@ enum { CHECK_SHOWN = 30 };
 static int64_t check_passed, check_failed;
 static uint64_t check_seed, check_state;
 static int check_quick, check_long;
+#ifndef CHECK_LEAST_THREADS
+#define CHECK_LEAST_THREADS 1 /* 2 with the thread sanitizer, which has nothing to see in one alone */
+#endif
 
 /* first: the seed, unless TALLY_TEST_SEED gives one. */
 static inline void check_start_at(uint64_t first)

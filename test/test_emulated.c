@@ -321,18 +321,33 @@ static void check_case(const bound *b, const char *op, int number)
     free_blocks();
 }
 
-/* The operators of a row: all, or the one that the seed picks for its group. */
+/* The operator of each group: the seed's, or one of a group before it, so that fewer programs are
+ * compiled. */
+static int picked[GROUPS_OF_OPERATORS];
+static void pick_operators(void)
+{
+    for (int group = 0; group < GROUPS_OF_OPERATORS; group++) {
+        const char *const *const of = operators[group];
+        int count = 0, taken = -1;
+        for (; of[count]; count++)
+            for (int g = 0; g < group; g++)
+                if (!strcmp(of[count], operators[g][picked[g]])) taken = count;
+        picked[group] =
+            taken < 0 ? (int)(check_seed / (unsigned)(group + 1) % (unsigned)count) : taken;
+    }
+}
+
+/* The operators of a row: all, or the one of its group. */
 static void check_bound(const bound *b, const char *only)
 {
     int count = 0;
     while (operators[b->operators][count]) count++;
-    const int picked = (int)(check_seed / (unsigned)(b->operators + 1) % (unsigned)count);
     const int64_t all = b->n * (b->layout == FLAT && b->verb < FIELD ? 1 : b->count);
     /* Of large calls one or two below n, and one or two from n on; of others every second length once
      * the kernel was launched, which some aligned case may be the first to do. */
     const int step = all < LARGE_FROM ? 1 : all < LARGE_FROM << 3 ? AROUND / 2 : AROUND + 1;
     for (int i = 0; i < count; i++) {
-        if (only ? i : !check_long && i != picked) continue;
+        if (only ? i : !check_long && i != picked[b->operators]) continue;
         const char *const op = only ? only : operators[b->operators][i];
         const int64_t before = launches[b->id];
         for (int k = (int)check_below(step < AROUND ? step : AROUND); k < CASES; k += step) {
@@ -356,6 +371,7 @@ int main(int argc, char **argv)
         return SKIPPED;
     }
     cpu_ctx = check_open(1, NULL);
+    pick_operators();
     if (argc > 3) snprintf(only, sizeof only, "%s %s", argv[2], argv[3]);
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
         if (argc < 2 || !strcmp(argv[1], bounds[i].kernel))

@@ -342,7 +342,7 @@ static void on_device(const char *name)
 int main(int argc, char **argv)
 {
     check_start();
-    for (int t = 1; t <= 2 && argc < 3; t++) {
+    for (int t = CHECK_LEAST_THREADS; t <= 2 && argc < 3; t++) {
         tally *ctx = check_open(t, NULL);
         one_is_whole(ctx);
         result_bits(ctx);

@@ -471,7 +471,7 @@ static void file_times(void)
 int main(void)
 {
     files_start();
-    for (int t = 1; t <= 4; t = check_more_threads(t, 4)) {
+    for (int t = CHECK_LEAST_THREADS; t <= 4; t = check_more_threads(t, 4)) {
         tally *ctx = check_open(t, NULL);
         for (int d = TALLY_I8; d <= TALLY_F64; d++) {
             runs(ctx, (tally_dtype)d, check_below(3), 1, 3);

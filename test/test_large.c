@@ -333,7 +333,7 @@ int main(void)
     int count = (int)(sizeof cases / sizeof *cases);
     cut();
     for (int i = 0; check_isa(i); i++)
-        for (int threads = 1; threads <= 3; threads++) {
+        for (int threads = CHECK_LEAST_THREADS; threads <= 3; threads++) {
             tally *ctx = check_open(threads, check_isa(i));
             for (int k = 0; k < count; k++) {
                 check_operator o;
@@ -347,7 +347,7 @@ int main(void)
             }
             tally_close(ctx);
         }
-    for (int threads = 1; threads <= 9; threads += check_quick ? 4 : 1) {
+    for (int threads = CHECK_LEAST_THREADS; threads <= 9; threads += check_quick ? 4 : 1) {
         tally *ctx = check_open(threads, check_isa(0));
         for (int k = threads % 2; k < count; k += 2) {
             check_operator o;

@@ -361,7 +361,7 @@ static void refused_windows(tally *ctx)
 int main(void)
 {
     check_start();
-    for (int t = 1; t <= 3; t = check_more_threads(t, 3)) {
+    for (int t = CHECK_LEAST_THREADS; t <= 3; t = check_more_threads(t, 3)) {
         tally *ctx = check_open(t, NULL);
         for (int k = 0; k < (check_quick ? 20 : 200); k++)
             ranges(ctx, check_size(1500), check_size(700), k & 1);

@@ -275,7 +275,7 @@ static void first_bad_cell(char *big, size_t n)
         for (size_t k = 0; k < begin; k++) line += big[k] == '\n';
         char want[64];
         snprintf(want, sizeof want, "/big:%zu:%zu: ", line, col);
-        for (threads = 1; threads <= 4; threads++) {
+        for (threads = CHECK_LEAST_THREADS; threads <= 4; threads++) {
             tally_file *f;
             int64_t got = 1, sum = 0;
             tally_status s = tally_file_open(NULL, path("big"), &none, &f);
