@@ -26,8 +26,8 @@ enum { CHECK_SHOWN = 30 };
 static int64_t check_passed, check_failed;
 static uint64_t check_seed, check_state;
 static int check_quick, check_long;
-#ifndef CHECK_LEAST_THREADS
-#define CHECK_LEAST_THREADS 1 /* 2 with the thread sanitizer, which has nothing to see in one alone */
+#ifndef CHECK_LEAST_THREADS /* 2 with the thread sanitizer: in one alone there is nothing to see */
+#define CHECK_LEAST_THREADS 1
 #endif
 
 /* first: the seed, unless TALLY_TEST_SEED gives one. */
