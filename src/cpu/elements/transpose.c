@@ -177,9 +177,8 @@ TL_INLINE int copy_rows(tl_matrix m, char *restrict rows, int n, int bytes, int 
 {
     for (int64_t c = 0; c < m.lanes; c++)
         for (int j = 0; j < n; j++) {
-            char *const lane = (char *)m.t + (j * m.stride + c) * bytes, *const row =
-                                                                             rows +
-                                                                             (c * n + j) * bytes;
+            char *const lane = (char *)m.t + (j * m.stride + c) * bytes;
+            char *const row = rows + (c * n + j) * bytes;
             memcpy(back ? row : lane, back ? lane : row, (size_t)bytes);
         }
     return 1;
