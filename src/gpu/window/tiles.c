@@ -108,9 +108,8 @@ static int64_t local_bytes_of(const tl_window_call *c) { return c->d->gpu->local
 
 /* ---- quads ---- */
 
-static tl_schedule quads(const tl_window_call *c, int log, int64_t width)
+static tl_schedule quads(const tl_window_call *c, int log, int64_t width, tl_levels levels)
 {
-    const tl_levels levels = tl_levels_of(width, 0);
     return (tl_schedule){
         /* a multiple of 4, so that quads of results stay aligned */
         .each = (((int64_t)1 << log) - (width - 1)) & -QUAD,
@@ -119,13 +118,23 @@ static tl_schedule quads(const tl_window_call *c, int log, int64_t width)
     };
 }
 
+/* Windows of idempotent operators that fold many levels are two overlapping nodes of the highest
+ * one. */
+static tl_schedule whole_quads(const tl_window_call *c, int log)
+{
+    tl_levels levels = tl_levels_of(c->w, 0);
+    if (c->b->plan->op->idempotent && levels.kept > 1 + (c->state > 8))
+        levels.kept = 0, levels.arrays = 2;
+    return quads(c, log, c->w, levels);
+}
+
 /* For one sequence, the text has no code for borders, which is two fifths of it. On CUDA small
  * tiles, where each thread has a quad, take a short one, if all of them are resident together. */
 static tl_schedule short_quads(const tl_window_call *c)
 {
     enum { RESIDENT = 4 }; /* tiles of a multiprocessor (QUADS_BLOCKS) */
     const int flat = c->b->rows == 1 && !c->b->listed, small_log = SMALL_QUADS_LOG;
-    tl_schedule s = quads(c, small_log, c->w);
+    tl_schedule s = whole_quads(c, small_log);
     if (flat && c->d->gpu->calls->single_launch && c->t.quads_log > small_log &&
         c->w <= (int64_t)1 << (small_log - 1) &&
         tl_windows_of(c) <= RESIDENT * s.each * c->d->gpu->processors) {
@@ -133,14 +142,14 @@ static tl_schedule short_quads(const tl_window_call *c)
         return s;
     }
 
-    s = quads(c, c->t.quads_log, c->w);
+    s = whole_quads(c, c->t.quads_log);
     s.shape = flat ? "window_flat" : "window";
     return s;
 }
 
 tl_schedule tl_quads_wide(const tl_window_call *c, int64_t width)
 {
-    tl_schedule s = quads(c, c->t.wide_log, width);
+    tl_schedule s = quads(c, c->t.wide_log, width, tl_levels_of(width, 0));
     s.shape = "window_long";
     return s;
 }
@@ -159,7 +168,7 @@ tl_taken tl_quads_take(const tl_window_call *c)
 {
     enum { FEW_TILES = 4 }; /* min tiles per sequence */
     if (c->w > (int64_t)1 << (c->t.quads_log - 1) ||
-        quads(c, c->t.quads_log, c->w).local_bytes > local_bytes_of(c))
+        whole_quads(c, c->t.quads_log).local_bytes > local_bytes_of(c))
         return TL_TAKES_NONE;
     if (c->g->valid || c->g->whole) return TL_TAKES_ALL;
 
@@ -214,12 +223,15 @@ static int passes_take(const tl_window_call *c)
            passes_local_bytes(c) <= local_bytes_of(c);
 }
 
-/* True if passes are faster than quads: from a width on, or where quads need many arrays. */
+/* True if passes are faster than quads: from a width on, or where quads need many arrays; of
+ * idempotent operators, whose quads need few, where a tile of quads has few results. */
 static int prefers_passes(const tl_window_call *c)
 {
     enum { ARRAYS_MANY = 5, LEAST = 64 };
     const int many = c->w >= LEAST && tl_levels_of(c->w, 0).arrays >= ARRAYS_MANY;
-    if ((c->w < c->t.passes_least && !many) || !passes_take(c)) return 0;
+    const int few = c->state <= 4 && c->w > (int64_t)1 << (c->t.quads_log - 2);
+    if (!passes_take(c) || (c->b->plan->op->idempotent ? !few : c->w < c->t.passes_least && !many))
+        return 0;
 
     /* the tiles of passes are twice as large */
     return c->b->elements >= passes(c).each * c->d->gpu->processors;

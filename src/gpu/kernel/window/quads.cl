@@ -9,8 +9,9 @@
  *                  levels alternate between two arrays
  *
  * The result at item i is the fold of Y_k[i + higher bits of w] over the set bits k of w, from high
- * to low. Tiles begin where results are aligned to quads; so elements are loaded one by one, and
- * neighbouring threads load neighbouring elements. */
+ * to low; if the operator is idempotent and no level is kept, of two overlapping nodes of the
+ * highest level. Tiles begin where results are aligned to quads; so elements are loaded one by one,
+ * and neighbouring threads load neighbouring elements. */
 
 /* Blocks of a multiprocessor, which bounds the registers. WIDE_BLOCKS: of rows and tables. */
 #define QUADS_BLOCKS (sizeof(state) > 8 ? 3 : 4)
@@ -19,7 +20,10 @@ enum { ARRAY_QUADS = QUAD_ITEMS / QUAD, THREAD_QUADS = ARRAY_QUADS / WINDOW_THRE
 
 /* The unit of access to quad q of an array in local memory: 16 bytes, if the states of a quad are
  * permuted (place.cl). */
-enum { TOGETHER = sizeof(state) == 8 ? 2 : 1 };
+enum {
+    TOGETHER = sizeof(state) == 8 ? 2 : 1,
+    OVERLAPS = OP_EXACT && OP_IDEMPOTENT && !TL_PARTS && !TL_TABLE
+};
 
 typedef struct ALIGNED(16) {
     state s[TOGETHER];
@@ -73,7 +77,7 @@ fn four four_at(LOCAL const four *z, int q, int turn, int m, int most)
     const four next = quad_at(z, q + 1, m, most);
     const int two = turn & 2;
     if (two) v.s[0] = v.s[2], v.s[1] = v.s[3], v.s[2] = next.s[0], v.s[3] = next.s[1];
-    if (TL_TABLE && turn & 1) {
+    if ((TL_TABLE || OVERLAPS) && turn & 1) {
         v.s[0] = v.s[1], v.s[1] = v.s[2], v.s[2] = v.s[3];
         v.s[3] = two ? next.s[2] : next.s[0];
     }
@@ -88,14 +92,32 @@ typedef struct {
     i64 done;         /* elements of a window before the items of this launch */
 } levels;
 
-/* Doubles y from Y_from to Y_top. The levels of w's set bits are kept in the arrays slot, slot + 1,
- * ...; the others alternate between two. ones: the first nodes may have one element. TL_TABLE: the
- * array of the first level has been filled. */
+/* Folds the last node of Y_top in each window onto the first one, in y. */
+fn void fold_two(LOCAL four *z, four *y, const levels *v)
+{
+    const int far = v->w - (1 << v->top);
+    LOCAL four *const to = z + !(v->top & 1) * ARRAY_QUADS;
+    if (!far) return;
+
+    UNROLL for (int m = 0; m < THREAD_QUADS; m++) put_four(to, quad_number(m), y[m]);
+    BARRIER();
+    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
+    {
+        const four right =
+            four_at(to, quad_number(m) + (far >> 2), far & (QUAD - 1), m, FAR_BITS);
+        UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = TWIN(y[m].s[c], right.s[c], 1);
+    }
+}
+
+/* Doubles y from Y_from to Y_top, and folds two that overlap. Levels that are kept are in arrays
+ * slot, slot + 1, ...; the others alternate between two. ones: the first nodes may have one
+ * element. TL_TABLE: the array of the first level has been filled. */
 fn void double_quads(LOCAL four *z, four *y, const levels *v, int from, int slot, const int ones)
 {
     for (int k = from; k < v->top; k++) {
         if (!ones) SURELY((real)((i64)1 << (k + v->more)) > num(1.0)); /* see plus_halves */
-        LOCAL four *to = z + (v->w >> k & 1 ? slot++ : v->kept + !(k & 1)) * ARRAY_QUADS;
+        LOCAL four *to =
+            z + (v->kept && v->w >> k & 1 ? slot++ : v->kept + !(k & 1)) * ARRAY_QUADS;
         const int items = TL_TABLE ? v->pitch << (k - TABLE_LEVEL) : 1 << k; /* to the next node */
         UNROLL for (int m = 0; m < THREAD_QUADS && (!TL_TABLE || k > from); m++)
             put_four(to, quad_number(m), y[m]);
@@ -108,13 +130,14 @@ fn void double_quads(LOCAL four *z, four *y, const levels *v, int from, int slot
                 TWIN(y[m].s[c], right.s[c], (i64)1 << (k + v->more));
         }
     }
+    if (OVERLAPS && !v->kept) fold_two(z, y, v);
 }
 
 /* Folds the levels of w's bits below top, which are in `kept` arrays, onto y. */
 fn void fold_bits(LOCAL const four *z, four *y, const levels *v)
 {
     int slot = v->kept;
-    for (int k = v->top - 1; k >= 0; k--) {
+    for (int k = v->top - 1; slot; k--) {
         if ((v->w >> k & 1) == 0) continue;
 
         const int far = v->w >> (k + 1) << (k + 1),
@@ -241,7 +264,7 @@ fn void quads_fold(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
         r->y[m] = get_four(y0, q);
         if (!TL_TABLE && v.top)
             first_levels(&r->y[m], quad_at(y0, q + 1, m, 1), v.top,
-                         v.w & 2 ? z + (v.w & 1) * ARRAY_QUADS : 0, q);
+                         v.kept && v.w & 2 ? z + (v.w & 1) * ARRAY_QUADS : 0, q);
     }
 
     double_quads(z, r->y, &v, 2, TL_TABLE ? 0 : (v.w & 1) + (v.w >> 1 & 1), TL_TABLE);
