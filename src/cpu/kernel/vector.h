@@ -8,6 +8,35 @@
 #define E       TL_ELEM_T
 #define W(name) TL_VE(k_##name)
 
+#define TL_COUNT_FIELD(type, f) +1
+#define TL_COUNT_OF_FIELDS      (0 OP_FIELDS(TL_COUNT_FIELD))
+#define TL_ONE_FIELD            (TL_COUNT_OF_FIELDS == 1)
+
+/* TL_ONCE: one copy of a function of states with several fields, beside whose combines a call costs
+ * little. TL_ROWS, TL_UNROLL_ROWS: the same where it costs more, with TL_COMPACT (CMakeLists.txt:
+ * an instruction set that few machines have alone). */
+#undef TL_ONCE
+#undef TL_ROWS
+#undef TL_UNROLL_ROWS
+#undef TL_NO_CLONE
+#if TL_ONE_FIELD
+#define TL_NO_CLONE
+#define TL_ONCE TL_INLINE
+#else
+#define TL_NO_CLONE __attribute__((noclone))
+#define TL_ONCE     static TL_NO_CLONE __attribute__((noinline, unused))
+#endif
+#ifndef TL_COMPACT
+#define TL_COMPACT 0
+#endif
+#if TL_COMPACT && !TL_ONE_FIELD
+#define TL_ROWS        TL_ONCE
+#define TL_UNROLL_ROWS TL_ROLLED
+#else
+#define TL_ROWS        TL_INLINE
+#define TL_UNROLL_ROWS TL_UNROLL
+#endif
+
 /* C(a, b) of states that have folded na and nb elements, numbers that only a text with OP_SIZES
  * uses. In nodes and windows all lanes have the same; in scans each its own (combine_at). */
 TL_INLINE VS W(combine_at)(VS a, VS b, TL_VE(real) na, int64_t nb)
