@@ -62,16 +62,22 @@ static int64_t unfilled_stride(const tally_view *v)
 
 enum { PART = 1 << 15 }; /* offsets that are compared together */
 
-/* The first offset that is above the next one. */
+/* The first offset that is above the next one. The first of all is not negative, so none is before
+ * it, and without negative ones no difference overflows. */
 static int64_t find_descent(const void *offsets, int64_t a, int64_t b)
 {
-    const int64_t *const o = offsets;
-    int descends = 0;
+    const uint64_t *const o = offsets;
+    uint64_t signs = 0;
+    int64_t r = a;
 
-    for (int64_t r = a; r < b; r++) descends |= o[r + 1] < o[r];
-    if (!descends) return INT64_MAX;
-    while (o[a + 1] >= o[a]) a++;
-    return a;
+    for (; r + 8 <= b; r += 8) {
+        __builtin_prefetch((const void *)((uintptr_t)(o + r) + 4096), 0, 2);
+        for (int i = 0; i < 8; i++) signs |= (o[r + i + 1] - o[r + i]) | o[r + i + 1];
+    }
+    for (; r < b; r++) signs |= (o[r + 1] - o[r]) | o[r + 1];
+    if (!(signs >> 63)) return INT64_MAX;
+    while (a < b && (int64_t)o[a + 1] >= (int64_t)o[a]) a++;
+    return a < b ? a : INT64_MAX;
 }
 
 /* Not inline: calls without offsets have a shorter way. */

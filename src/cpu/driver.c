@@ -25,6 +25,7 @@ typedef struct {
     int64_t least, most;
     int dense;
     const struct parts *parts; /* one sequence, whose parts threads take; NULL: whole sequences */
+    int64_t *next;             /* how many of each thread's chunks were taken */
     tally_status status;       /* a failure of any thread */
 } pass;
 
@@ -234,20 +235,31 @@ static void run_sequences(worker *w, int64_t r, int64_t end)
     for (; r < end; r++) run_sequence(w, r);
 }
 
+/* Processes the chunks of this thread, then what is left of the others'. So a thread has the same
+ * sequences in each call, and finds them in its cache. */
+static void run_shares(worker *w, const tl_worker *thread)
+{
+    const tally_view *in = w->t.run->call->in;
+    const int64_t all = thread->chunks, threads = thread->threads;
+    for (int64_t t = thread->number, k; t < thread->number + threads; t++) {
+        const int64_t owner = t % threads, end = (owner + 1) * all / threads;
+        while ((k = __atomic_fetch_add(&w->pass->next[owner], 1, __ATOMIC_RELAXED) +
+                    owner * all / threads) < end)
+            run_sequences(w, tl_share(in, k, all), tl_share(in, k + 1, all));
+    }
+    tl_next_chunks(thread, all);
+}
+
 static void run_chunks(void *data, const tl_worker *thread)
 {
     pass *p = data;
-    const tally_view *in = p->run.call->in;
     worker w;
 
     const tally_status opened = open_worker(&w, p, thread->number, 1);
     if (!opened) {
+        if (!p->parts) run_shares(&w, thread);
         for (int64_t k; (k = tl_next_chunk(thread)) < thread->chunks;)
-            if (!p->parts)
-                run_sequences(&w, tl_share(in, k, thread->chunks),
-                              tl_share(in, k + 1, thread->chunks));
-            else if (!w.status)
-                w.status = run_part(&w, p->parts, k);
+            if (!w.status) w.status = run_part(&w, p->parts, k);
         close_worker(&w);
     }
 
@@ -402,8 +414,11 @@ static tally_status run_shape(tally *ctx, int threads, const tl_call *call, cons
     p.least = 0;
     p.run.lanes = lanes ? &job : NULL;
     p.run.longest = p.most;
+    if (threads == 1) return run_in_turn(&p, 1);
 
-    return threads > 1 ? run_chunked(&p, threads, CHUNKS * (int64_t)threads) : run_in_turn(&p, 1);
+    int64_t next[TL_THREADS_MOST];
+    p.next = memset(next, 0, (size_t)threads * sizeof *next);
+    return run_chunked(&p, threads, CHUNKS * (int64_t)threads);
 }
 
 tally_status tl_run(tally *ctx, int threads, const tl_call *call)

@@ -302,8 +302,9 @@ void tl_batch_rows(tl_lanes_batch *b, int64_t r0, int64_t r1)
         for (int64_t s = 0, now; s < b->count; s += now) {
             now = tl_min(b->count - s, lanes);
             if (now > TL_ABREAST) now &= -(int64_t)TL_ABREAST;
-            if (now % TL_ABREAST == 0 &&
-                (reads == n * b->elem || b->x + (s + now - 1) * pitch + reads <= b->end))
+            int past = reads > n * b->elem && b->x + (s + now - 1) * pitch + reads > b->end;
+            if (past && now > TL_ABREAST) now -= TL_ABREAST, past = 0; /* the last rows come next */
+            if (now % TL_ABREAST == 0 && !past)
                 even_strip(b, s, now);
             else
                 gathered_strip(b, s, now);

@@ -23,12 +23,14 @@ static void lower_segments(tl_lanes_batch *b, const tl_segment *s, int64_t short
     uint16_t empties[TL_BATCH_SEQUENCES];
     char empty[32];
     int64_t none = 0;
+    int some = 0;
 
     for (int64_t j = 0; j < count; j++) counts[j] = tl_segment_length(s[j]);
+    for (int64_t j = 0; j < short_ones; j++) some |= counts[j] == 0;
     for (int64_t j = count; j % TL_ABREAST; j++) counts[j] = 1;
     tl_lower_counted(plan, (tl_staging){b->buffers.soa, b->buffers.r}, from, count, counts, NULL);
     plan->op->empty(plan->par, empty);
-    for (int64_t j = 0; j < short_ones; j++) { /* a branch would be mispredicted */
+    for (int64_t j = 0; j < short_ones && some; j++) { /* a branch would be mispredicted */
         empties[none] = (uint16_t)j;
         none += counts[j] == 0;
     }
@@ -73,8 +75,6 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
     for (int64_t step = LISTED; count < all && step;) {
         const int64_t now = tl_min(step, all - count);
         int64_t n = TL_LANES_LONG + 1;
-        for (int64_t j = 0; j < now && b->prefetch == TL_LINES; j += 8)
-            __builtin_prefetch((const char *)((uintptr_t)(offset + count + j) + 8192), 0, 3);
         if (offset[count + now] - offset[0] <= TL_BATCH_ELEMENTS)
             n = list_segments(b->in_order, offset, count, now);
         if (n > TL_LANES_LONG) {
@@ -185,6 +185,8 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
                                   longest, s}
                      : strip_of_class(b, s, longest);
         count = part.count;
+        for (int64_t c = 0; c < count && all; c += 8) /* offsets of the next batch */
+            __builtin_prefetch(offset + b->count + s + c, 0, 2);
         if (part.least > b->longest ||
             ((b->direct_out || !job->out) && slower_than_alone(count, part.least)))
             for (int64_t c = 0; c < count; c++) b->alone[alone++] = tl_segment_number(list[s + c]);

@@ -171,11 +171,36 @@ PUT(8)
 LOOPS(4)
 LOOPS(8)
 
+/* Sequences of n elements without gaps. Compilers make shuffles of this loop for constants n and
+ * bytes. */
+TL_INLINE int copy_rows(tl_matrix m, char *restrict rows, int n, int bytes, int back)
+{
+    for (int64_t c = 0; c < m.lanes; c++)
+        for (int j = 0; j < n; j++) {
+            char *const lane = (char *)m.t + (j * m.stride + c) * bytes;
+            char *const row = rows + (c * n + j) * bytes;
+            memcpy(back ? row : lane, back ? lane : row, (size_t)bytes);
+        }
+    return 1;
+}
+
+/* Returns 0 for other lengths, and where there are gaps. */
+TL_INLINE int copy_short_rows(const tl_matrix *m, char *rows, int64_t pitch, int64_t n, int back)
+{
+#define IS(k, size) \
+    (n == k && pitch == k * size && m->bytes == size && copy_rows(*m, rows, k, size, back))
+    return IS(2, 4) || IS(3, 4) || IS(4, 4) || IS(2, 8) || IS(3, 8) || IS(4, 8);
+#undef IS
+}
+
 static void to_lanes(const tl_matrix *m, const tl_origins *s, int64_t n, tl_prefetch next)
 {
     const int64_t bytes = m->bytes;
     assert(m->lanes % TL_ABREAST == 0 && m->lanes <= m->stride);
-    if (bytes == 4)
+    if (!s->list && copy_short_rows(m, (char *)s->first, s->pitch, n, 0)) {
+        for (int64_t line = 0; line < next.bytes; line += 64)
+            __builtin_prefetch((const void *)((uintptr_t)next.at + (uintptr_t)line), 0, 2);
+    } else if (bytes == 4)
         to_lanes4(m, s, n, next);
     else if (bytes == 8)
         to_lanes8(m, s, n, next);
@@ -190,6 +215,7 @@ static void from_lanes(const tl_targets *s, const tl_matrix *m, int64_t most)
 {
     const int64_t bytes = m->bytes;
     assert(m->lanes % TL_ABREAST == 0 && m->lanes <= m->stride);
+    if (!s->list && copy_short_rows(m, s->first, s->pitch, most, 1)) return;
     if (bytes == 4)
         from_lanes4(s, m, most);
     else if (bytes == 8)
