@@ -3,7 +3,6 @@
  * the device. */
 #include "calls.h"
 #include "context/view.h"
-#include "dtype/dtype_traits.h"
 #include "law/fp.h"
 #include "cpu/shape.h"
 #include <stdatomic.h>
@@ -151,23 +150,23 @@ static void run_entry(entry *e, const void *x, int64_t n, void *out)
     s->lower(&state, n, 0, par, out);
 }
 
-#define ONE_LINER(op, dtype, result) \
-    result tally_##op##_##dtype(const TL_TRAIT(1, dtype) * x, int64_t n) \
+#define ONE_LINER(op, name, dtype, in, result) \
+    result tally_##op##_##name(const in *x, int64_t n) \
     { \
-        static entry e = {#op, TL_TRAIT(2, dtype), NULL, NULL}; \
+        static entry e = {#op, dtype, NULL, NULL}; \
         result r; \
         run_entry(&e, x, n, &r); \
         return r; \
     }
-ONE_LINER(sum, f32, float)
-ONE_LINER(sum, f64, double)
-ONE_LINER(sum, i32, int64_t)
-ONE_LINER(sum, i64, int64_t)
-ONE_LINER(mean, f32, float)
-ONE_LINER(mean, f64, double)
-ONE_LINER(min, f32, float)
-ONE_LINER(min, f64, double)
-ONE_LINER(min, i32, int32_t)
-ONE_LINER(max, f32, float)
-ONE_LINER(max, f64, double)
-ONE_LINER(max, i32, int32_t)
+ONE_LINER(sum, f32, TALLY_F32, float, float)
+ONE_LINER(sum, f64, TALLY_F64, double, double)
+ONE_LINER(sum, i32, TALLY_I32, int32_t, int64_t)
+ONE_LINER(sum, i64, TALLY_I64, int64_t, int64_t)
+ONE_LINER(mean, f32, TALLY_F32, float, float)
+ONE_LINER(mean, f64, TALLY_F64, double, double)
+ONE_LINER(min, f32, TALLY_F32, float, float)
+ONE_LINER(min, f64, TALLY_F64, double, double)
+ONE_LINER(min, i32, TALLY_I32, int32_t, int32_t)
+ONE_LINER(max, f32, TALLY_F32, float, float)
+ONE_LINER(max, f64, TALLY_F64, double, double)
+ONE_LINER(max, i32, TALLY_I32, int32_t, int32_t)

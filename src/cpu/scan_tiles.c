@@ -235,7 +235,6 @@ static void scan_part(scanning *t)
     /* Before the scan, because results may overwrite the elements. */
     if (whole || !t->scan->ends || m < t->left) push_part(plan, c, t->x, m);
 
-    t->full = t->full && tl_scans(plan)->direct > 1;
     tl_tile tile = tile_of(t, m, b, present ? &prefix : NULL);
     tile.stream = 0;
     tl_scan_part(plan, t->work->staging, &tile);
@@ -258,7 +257,7 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
         .scan = s, .work = work, .counter = c, .x = work->x, .out = work->out, .left = work->n};
 
     while (t.left > 0) {
-        t.full = scans->direct > !!s->exclusive && scans == plan->lower && !plan->out &&
+        t.full = scans->direct && scans == plan->lower && !plan->out &&
                  !(work->stream && !streams(plan, t.out));
         if (plan->narrow)
             scan_narrow(&t);

@@ -339,10 +339,9 @@ typedef struct tl_kernel {
     /* The results of many sequences, one after the other; NULL: none. */
     void (*fold_rows)(const tl_dense_rows *rows, tl_par p);
 
-    /* Scans (cpu/kernel/scan_kernel.h) of a tl_tile: to results if `direct` (1: inclusive scans of
-     * blocks, 2: all), with the operator's own lower, or to states: S(b + j) as soa[lead + j],
-     * 0 <= j <= m. Where S(b) is ABSENT, the first of them (out[0] of an exclusive scan, soa[lead])
-     * is undefined.
+    /* Scans (cpu/kernel/scan_kernel.h) of a tl_tile: to results if `direct`, with the operator's
+     * own lower, or to states: S(b + j) as soa[lead + j], 0 <= j <= m. Where S(b) is ABSENT,
+     * the first of them (out[0] of an exclusive scan, soa[lead]) is undefined.
      *
      * lead > 0: a running scan, of at most TL_TILE elements from any b. *node: their node.
      *

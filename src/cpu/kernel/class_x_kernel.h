@@ -299,7 +299,10 @@ static void W(do_fold_rows)(const tl_dense_rows *rows, tl_par p)
         }
         W(put_sums)(out + r, sums, n, count, p);
         for (int k = 0; k < count; k++)
-            if (n[k] == 0) out[r + k] = TL_S(empty)(p);
+            if (n[k] == 0) {
+                const TL_OUT_T none = TL_S(empty)(p);
+                memcpy(out + r + k, &none, sizeof none); /* out has any alignment */
+            }
     }
 }
 

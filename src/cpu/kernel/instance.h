@@ -252,7 +252,7 @@ static const tl_kernel W(row) = {
 #endif
 #endif
 #if (!defined(OP_CORE) && TL_FULL) || TL_KEY_RUNS
-    .direct = TL_SCAN_FULL * (1 + TL_ONE_FIELD),
+    .direct = TL_SCAN_FULL,
     .stage = W(do_stage),
 #if TL_RUNS
     .scan_run = W(do_scan_run),
@@ -306,7 +306,6 @@ static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE};
 #undef TL_FLIPPED
 #undef TL_RESULT
 #undef TL_COUNT_FIELD
-#undef TL_COUNT_OF_FIELDS
 #undef TL_SUMS_ROWS
 #undef SHUFFLER
 #undef SS

@@ -47,7 +47,7 @@ TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, tl_par p
 
 /* o[j] = S(at + j + 1), j < 7, from S(at) and the states of 8 rows; o[7] = their node. absent:
  * S(at) is ABSENT. */
-TL_ROWS void W(row_prefixes)(VS *o, const VS *v, VS before, int absent, int64_t at)
+TL_INLINE void W(row_prefixes)(VS *o, const VS *v, VS before, int absent, int64_t at)
 {
     VS a01 = W(twin)(v[0], v[1], 1), a45 = W(twin)(v[4], v[5], 1),
        a03 = W(twin)(a01, W(twin)(v[2], v[3], 1), 2);
@@ -253,13 +253,13 @@ static void W(do_lanes_scan)(const tl_lanes *given, tl_par p)
             TL_OUT_T *r = (TL_OUT_T *)k->out + row * out_step + v * TL_V;
             TL_HIDDEN(r);
             if (k->out) {
-                TL_UNROLL_ROWS for (int j = 0; j < 7; j++) if (j < count)
+                TL_UNROLL for (int j = 0; j < 7; j++) if (j < count)
                     W(put_row)(r + j * out_step, o[j], at + j + 1, stream, p);
             } else
 #endif
             {
                 if (row == 0) W(soa_store)(k->soa, to, from[v]);
-                TL_UNROLL_ROWS for (int j = 0; j < 7; j++)
+                TL_UNROLL for (int j = 0; j < 7; j++)
                     W(soa_store)(k->soa, to + (j + 1) * width, o[j]);
             }
 
@@ -286,10 +286,7 @@ static void W(do_lanes_scan)(const tl_lanes *given, tl_par p)
  * the last row to the first, so a level may overwrite the one below it. */
 #define ALL8(expression) TL_UNROLL for (int j = 0; j < 8; j++) expression
 #define KEEPS(b)         (!OP_IDEMPOTENT && w >> (b)&1)
-/* The first three levels are made in registers if a block of states fits there. */
-enum { W(LOW) = TL_COUNT_OF_FIELDS <= (TL_COMPACT ? 1 : 2) };
-
-/* These levels: z[3] gets level 3, z[b] level b if bit b of w needs it. */
+/* The first three levels in registers: z[3] gets level 3, z[b] level b if bit b of w needs it. */
 TL_INLINE void W(low_levels)(const tl_lanes *k, const E *x, VS *const *z, int64_t w, tl_par p)
 {
     VS *const z0 = z[0], *const z1 = z[1], *const z2 = z[2], *const z3 = z[3];
@@ -331,7 +328,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 #endif
         int b = 0;
         const int levels = top - (last == top);
-        if (W(LOW) && levels >= W(BLOCK_LOG)) {
+        if (levels >= W(BLOCK_LOG)) {
             VS *low[W(BLOCK_LOG) + 1] = {z};
             for (; b < W(BLOCK_LOG); b++) low[b + 1] = low[b] + (KEEPS(b) ? capacity : 0);
             W(low_levels)(k, x, low, w, p);

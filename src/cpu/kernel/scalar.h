@@ -139,22 +139,27 @@ typedef struct {
 #undef WIDE_FIELD
 } TL_S(wide_state);
 
-#define CONVERSION(name, from, to, FIELD_OF) \
-    static void TL_S(name)(tl_state * s) \
-    { \
-        from a; \
-        to b; \
-        memcpy(&a, s, sizeof a); \
-        OP_FIELDS(FIELD_OF) \
-        memcpy(s, &b, sizeof b); \
-    }
-#define TO_WIDE(type, f)   b.f = TL_PASTE(TL_TO_WIDE_, type)(a.f);
-#define FROM_WIDE(type, f) b.f = TL_PASTE(TL_FROM_WIDE_, type)(a.f);
-CONVERSION(do_to_wide, TL_S(state), TL_S(wide_state), TO_WIDE)
-CONVERSION(do_from_wide, TL_S(wide_state), TL_S(state), FROM_WIDE)
-#undef CONVERSION
+static void TL_S(do_to_wide)(tl_state *s)
+{
+    TL_S(state) a;
+    TL_S(wide_state) w;
+    memcpy(&a, s, sizeof a);
+#define TO_WIDE(type, f) w.f = TL_PASTE(TL_TO_WIDE_, type)(a.f);
+    OP_FIELDS(TO_WIDE)
 #undef TO_WIDE
+    memcpy(s, &w, sizeof w);
+}
+
+static void TL_S(do_from_wide)(tl_state *s)
+{
+    TL_S(state) a;
+    TL_S(wide_state) w;
+    memcpy(&w, s, sizeof w);
+#define FROM_WIDE(type, f) a.f = TL_PASTE(TL_FROM_WIDE_, type)(w.f);
+    OP_FIELDS(FROM_WIDE)
 #undef FROM_WIDE
+    memcpy(s, &a, sizeof a);
+}
 #undef TL_WIDE_ord
 #undef TL_WIDE_elem
 #undef TL_WIDE_idx

@@ -212,19 +212,6 @@ TL_INLINE void W(down)(VS *e, const W(steps) * b, const W(groups) * g, int ends,
     if (!ends) TL_UNROLL for (int j = 0; j < TL_V; j++) e[j] = from[j];
 }
 
-/* Stages S before each of the elements of a block. */
-#if TL_SCAN_FULL
-TL_ONCE
-#else
-TL_INLINE
-#endif
-void W(down_staged)(W(soa) * to, int64_t j, const W(steps) * b, const W(groups) * g, int64_t at)
-{
-    VS e[TL_V];
-    W(down)(e, b, g, 0, at);
-    TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(to, j + k * TL_V, e[k]);
-}
-
 TL_INLINE VS W(splat)(SS s)
 {
     VS v;
@@ -337,10 +324,10 @@ TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, const VS *e, TL_VE(re
 TL_INLINE void W(down_out)(const W(steps) * b, const W(groups) * g, const tl_tile *t, int64_t j,
                            TL_VE(result) * last, tl_par p)
 {
+    VS e[TL_V];
 #if TL_SCAN_FULL
     if (t->out) {
-        VS e[TL_V];
-        if (TL_ONE_FIELD && t->exclusive)
+        if (t->exclusive)
             W(down)(e, b, g, 0, t->b + j);
         else
             W(down)(e, b, g, 1, t->b + j);
@@ -348,8 +335,8 @@ TL_INLINE void W(down_out)(const W(steps) * b, const W(groups) * g, const tl_til
         return;
     }
 #endif
-    const W(groups) copy = *g; /* so that the other stays in registers */
-    W(down_staged)(t->soa, j, b, &copy, t->b + j);
+    W(down)(e, b, g, 0, t->b + j);
+    TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, j + k * TL_V, e[k]);
 }
 
 /* Three blocks at once: while one goes down, the starts of the next one are computed, and the one
@@ -415,10 +402,10 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
 
     const W(groups) g = {.start = W(starts)(W(up)(&steps, e), &before, absent, b, TL_V, &node),
                          .absent = absent};
+    W(down)(e, &steps, &g, 0, b);
 #if TL_SCAN_FULL
-    if (TL_ONE_FIELD && t->out) {
+    if (t->out) {
         TL_VE(result) r[TL_V];
-        W(down)(e, &steps, &g, 0, b);
         /* S after an element is the start of the next one; the block's last lane is padding. */
         if (!t->exclusive)
             TL_UNROLL for (int k = 0; k < TL_V; k++) e[k] =
@@ -428,7 +415,7 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
         return;
     }
 #endif
-    W(down_staged)(t->soa, 0, &steps, &g, b);
+    TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, k * TL_V, e[k]);
 }
 
 #endif

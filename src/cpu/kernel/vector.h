@@ -9,15 +9,11 @@
 #define W(name) TL_VE(k_##name)
 
 #define TL_COUNT_FIELD(type, f) +1
-#define TL_COUNT_OF_FIELDS      (0 OP_FIELDS(TL_COUNT_FIELD))
-#define TL_ONE_FIELD            (TL_COUNT_OF_FIELDS == 1)
+#define TL_ONE_FIELD            (0 OP_FIELDS(TL_COUNT_FIELD) == 1)
 
 /* TL_ONCE: one copy of a function of states with several fields, beside whose combines a call costs
- * little. TL_ROWS, TL_UNROLL_ROWS: the same where it costs more, with TL_COMPACT (CMakeLists.txt:
- * an instruction set that few machines have alone). */
+ * little. It keeps compile time low. */
 #undef TL_ONCE
-#undef TL_ROWS
-#undef TL_UNROLL_ROWS
 #undef TL_NO_CLONE
 #if TL_ONE_FIELD
 #define TL_NO_CLONE
@@ -25,16 +21,6 @@
 #else
 #define TL_NO_CLONE __attribute__((noclone))
 #define TL_ONCE     static TL_NO_CLONE __attribute__((noinline, unused))
-#endif
-#ifndef TL_COMPACT
-#define TL_COMPACT 0
-#endif
-#if TL_COMPACT && !TL_ONE_FIELD
-#define TL_ROWS        TL_ONCE
-#define TL_UNROLL_ROWS TL_ROLLED
-#else
-#define TL_ROWS        TL_INLINE
-#define TL_UNROLL_ROWS TL_UNROLL
 #endif
 
 /* C(a, b) of states that have folded na and nb elements, numbers that only a text with OP_SIZES

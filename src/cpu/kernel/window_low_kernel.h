@@ -213,7 +213,7 @@ TL_INLINE void W(window_results)(void *to, const tl_window_work *k, const tl_low
         int64_t askew =
             stream ? (int64_t)((uintptr_t)(out + j * (OP_LANES)) / sizeof *out & (TL_V - 1)) : 0;
 
-        if ((TL_ONE_FIELD || !TL_COMPACT) && !askew && m - j >= 4 * TL_V) {
+        if (!askew && m - j >= 4 * TL_V) {
             if (W(DIRECT) && r.small && stream)
                 TL_PREFETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E), 1);
             W(window_row)(acc, &r, 4, at + j, p);
