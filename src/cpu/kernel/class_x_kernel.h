@@ -27,13 +27,6 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
  * NaN and does not distinguish -0 from +0; NaN are counted beside it. Where that may matter (a NaN
  * that wins, an extreme of zero or the initial infinity), keys are compared instead. */
 #define COMPARES_FLOATS (TL_KIND_F && TL_FORMAT == 0)
-#if TL_SIZE == 8
-#define FLOAT_BYTES 8
-#else
-#define FLOAT_BYTES 4
-#endif
-#define PICK(v, m)     TL_FLOATS(TL_BEST, FLOAT_BYTES, v, m)
-#define KEY_PICK(v, m) TL_EXTREME(TL_BEST, v, m)
 #if OP_EXTREME > 0
 #define BEATS       >
 #define KEY_WORST   TL_ORD_MIN
@@ -49,10 +42,10 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
 typedef TL_ORD_T W(keys) __attribute__((vector_size(TL_VECTOR_BYTES)));
 #if COMPARES_FLOATS
 typedef E W(lanes) __attribute__((vector_size(TL_VECTOR_BYTES)));
-#define BETTER(v, m) PICK(v, m)
+#define BETTER(v, m) TL_FLOATS(TL_BEST, TL_SIZE, v, m)
 #else
 typedef W(keys) W(lanes);
-#define BETTER(v, m) KEY_PICK(v, m)
+#define BETTER(v, m) TL_EXTREME(TL_BEST, v, m)
 #endif
 
 /* four accumulators hide the latency */
@@ -103,8 +96,7 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int prefetch)
             m[k] = BETTER(W(compared)(v[k]), m[k]);
         }
 #if COMPARES_FLOATS
-        nan |=
-            TL_PASTE(TL_NAN_, FLOAT_BYTES)(v[0], v[1]) | TL_PASTE(TL_NAN_, FLOAT_BYTES)(v[2], v[3]);
+        nan |= TL_PASTE(TL_NAN_, TL_SIZE)(v[0], v[1]) | TL_PASTE(TL_NAN_, TL_SIZE)(v[2], v[3]);
 #endif
     }
 
@@ -155,11 +147,8 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
 }
 #undef COMPARES_FLOATS
 #undef BETTER
-#undef FLOAT_BYTES
 #undef FLOAT_WORST
 #undef BEATS
-#undef PICK
-#undef KEY_PICK
 #undef KEY_WORST
 #undef KEY_BEST
 
@@ -310,7 +299,10 @@ static void W(do_fold_rows)(const tl_dense_rows *rows, tl_par p)
         }
         W(put_sums)(out + r, sums, n, count, p);
         for (int k = 0; k < count; k++)
-            if (n[k] == 0) out[r + k] = TL_S(empty)(p);
+            if (n[k] == 0) {
+                const TL_OUT_T none = TL_S(empty)(p);
+                memcpy(out + r + k, &none, sizeof none); /* out has any alignment */
+            }
     }
 }
 

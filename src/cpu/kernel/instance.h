@@ -158,6 +158,20 @@
 #endif
 
 #ifdef TL_ISA
+/* ---- the kernels, and their row ----
+ *
+ * A type whose elements are widened to another type (TL_FULL 0) has only the fast paths of exact
+ * operators. An operator that only lowers the states of another one (OP_CORE) has only `lower`. */
+#define TL_CLASS_X (!TL_SAME && (OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES))
+/* A reduction of its own for the moments of integers of one and two bytes. */
+#define TL_MOMENTS \
+    (OP_MOMENTS && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT && TL_REAL_SIZE == 8)
+#if OP_EXTREME < 0
+#define TL_BEST min
+#else
+#define TL_BEST max
+#endif
+#if TL_FULL || TL_CLASS_X || TL_MOMENTS
 #if TL_VECTOR_BYTES / TL_LANE == 2
 #define TL_V     2
 #define TL_LOG_V 1
@@ -194,20 +208,6 @@
 #undef TL_VECTOR
 #undef TL_N
 
-/* ---- the kernels, and their row ----
- *
- * A type whose elements are widened to another type (TL_FULL 0) has only the fast paths of exact
- * operators. An operator that only lowers the states of another one (OP_CORE) has only `lower`. */
-#define TL_CLASS_X (!TL_SAME && (OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES))
-/* A reduction of its own for the moments of integers of one and two bytes. */
-#define TL_MOMENTS \
-    (OP_MOMENTS && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT && TL_REAL_SIZE == 8)
-#if OP_EXTREME < 0
-#define TL_BEST min
-#else
-#define TL_BEST max
-#endif
-#if TL_FULL || TL_CLASS_X || TL_MOMENTS
 #include "vector.h"
 #if TL_LOWERS
 #include "lower_kernel.h"

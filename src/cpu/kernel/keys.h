@@ -8,33 +8,18 @@
 #include <stdint.h>
 #include <string.h>
 
-TL_INLINE uint32_t bits32(float x)
-{
-    uint32_t b;
-    memcpy(&b, &x, sizeof b);
-    return b;
-}
-
-TL_INLINE uint64_t bits64(double x)
-{
-    uint64_t b;
-    memcpy(&b, &x, sizeof b);
-    return b;
-}
-
-TL_INLINE float float_of(uint32_t b)
-{
-    float x;
-    memcpy(&x, &b, sizeof x);
-    return x;
-}
-
-TL_INLINE double double_of(uint64_t b)
-{
-    double x;
-    memcpy(&x, &b, sizeof x);
-    return x;
-}
+#define SAME_BITS(to, name, from) \
+    TL_INLINE to name(from x) \
+    { \
+        to r; \
+        memcpy(&r, &x, sizeof r); \
+        return r; \
+    }
+SAME_BITS(uint32_t, bits32, float)
+SAME_BITS(uint64_t, bits64, double)
+SAME_BITS(float, float_of, uint32_t)
+SAME_BITS(double, double_of, uint64_t)
+#undef SAME_BITS
 
 /* The same as half_bits_to_float of the dialect (cpu/kernel/prelude_cpu.h): exact; a NaN keeps its
  * payload. */

@@ -62,8 +62,9 @@ static __attribute__((noinline)) void W(range_feed)(const tl_range_work *k, tl_p
     for (int l = 1; l < k->levels; l++) W(range_level)(k, l, a, b);
 }
 
-/* The nodes of level l that end at places e, one per lane. */
-TL_INLINE VS W(range_gather)(const tl_range_work *k, int l, W(places) e)
+/* The nodes of level l that end at places e, one per lane. Most of its time are loads. */
+static __attribute__((noinline, noclone)) VS W(range_gather)(const tl_range_work *k, int l,
+                                                             W(places) e)
 {
     typedef int64_t offsets __attribute__((vector_size(TL_V * sizeof(int64_t))));
     const tl_range_ring *const ring = k->rings + l;

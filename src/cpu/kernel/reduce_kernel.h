@@ -16,12 +16,10 @@ TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
     int across = __builtin_ctz((unsigned)count);
 #define STEP(s) \
     if ((s) < TL_LOG_V) { \
-        if (count > 1) { \
-            count /= 2; \
-            for (int j = 0; j < count; j++) w[j] = W(step)(s, w[2 * j], w[2 * j + 1], n << (s)); \
-        } else { \
-            w[0] = W(step)(s, w[0], w[0], n << (s)); \
-        } \
+        const int right = count > 1; \
+        count = right ? count / 2 : 1; \
+        TL_ROLLED for (int j = 0; j < count; j++) w[j] = \
+            W(step)(s, w[2 * j], w[2 * j + right], n << (s)); \
     }
     STEP(0)
     STEP(1)
@@ -74,24 +72,38 @@ TL_INLINE void W(prefetch_between)(const char *after, int64_t from, int64_t to)
         __builtin_prefetch((const char *)((uintptr_t)after + (uintptr_t)line), 0, 3);
 }
 
-/* The blocks of 2^k elements from element `at` on, which are widened a piece at a time. */
+TL_INLINE tl_prefetch W(prefetch_after)(const char *x, int64_t bytes, int way)
+{
+    return (tl_prefetch){x + tl_prefetch_distance(way), way ? bytes : 0, way};
+}
+
+/* The nodes of `count` blocks at x. */
+TL_ONCE void W(fold_blocks)(VS *w, const E *x, int count, int64_t i, const tl_prefetch *next,
+                            tl_par p)
+{
+    const tl_prefetch after = *next;
+    for (int64_t j = 0; j < count * (TL_V * TL_V); j += TL_V * TL_V) {
+        TL_PREFETCH_SOME(after, j, TL_V * TL_V, sizeof(E), 0);
+        *w++ = W(block)(x + j, i + j, p);
+    }
+}
+
+/* The same for 2^k elements from element `at` on, which are widened a piece at a time. */
 static __attribute__((noinline, noclone, unused)) void
 W(widened_blocks)(VS *w, const tl_elements *in, int64_t at, int k, tl_par p)
 {
     _Alignas(64) E wide[TL_WIDE_CAPACITY(W(PIECE))];
     const int64_t bytes = in->from->from_bytes, i = in->i + at;
     const char *x = (const char *)in->x + at * bytes;
-    const int prefetch = in->prefetch, size = 1 << k < W(PIECE) ? 1 << k : W(PIECE);
+    const int prefetch = in->prefetch, size = 1 << k < W(PIECE) ? 1 << k : W(PIECE),
+              count = size / (TL_V * TL_V);
 
     assert(size % (TL_V * TL_V) == 0);
-    for (int64_t piece = 0; piece < 1 << k; piece += size, x += size * bytes) {
-        const tl_prefetch after = {x + tl_prefetch_distance(prefetch), bytes, prefetch};
+    for (int64_t piece = 0; piece < 1 << k; piece += size, x += size * bytes, w += count) {
+        const tl_prefetch after = W(prefetch_after)(x, bytes, prefetch);
         W(widened)(wide, W(PIECE), in->from, x, size, &p);
-        for (int j = 0; j < size; j += TL_V * TL_V) {
-            if (prefetch) TL_PREFETCH_SOME(after, j, TL_V * TL_V, sizeof(E), 0);
-            W(prefetch_between)(x + size * bytes, j * bytes, (j + TL_V * TL_V) * bytes);
-            *w++ = W(block)(wide + j, i + piece + j, p);
-        }
+        W(prefetch_between)(x + size * bytes, 0, size * bytes);
+        W(fold_blocks)(w, wide, count, i + piece, &after, p);
     }
 }
 
@@ -126,8 +138,8 @@ static SS W(node)(const tl_elements *in, int64_t at, int k, tl_par p)
 }
 #else
 /* The node of the 2^k elements from element `at` on. */
-static __attribute__((noinline, unused)) SS W(node)(const tl_elements *in, int64_t at, int k,
-                                                    tl_par p)
+static TL_NO_CLONE __attribute__((noinline, unused)) SS W(node)(const tl_elements *in, int64_t at,
+                                                                int k, tl_par p)
 {
     assert(TL_LOG_V <= k && k <= TL_TILE_LEVEL);
     VS w[W(BLOCKS)];
@@ -137,13 +149,8 @@ static __attribute__((noinline, unused)) SS W(node)(const tl_elements *in, int64
     int count = 1 << (k - (blocks ? 2 * TL_LOG_V : TL_LOG_V));
 
     if (blocks && !in->from) {
-        for (int j = 0; j < count; j++) {
-            const E *block = x + j * (TL_V * TL_V);
-            if (prefetch)
-                tl_prefetch_bytes(block, TL_V * TL_V * sizeof(E), tl_prefetch_distance(prefetch),
-                                  prefetch, 0);
-            w[j] = W(block)(block, i + j * (TL_V * TL_V), p);
-        }
+        const tl_prefetch after = W(prefetch_after)((const char *)x, sizeof(E), prefetch);
+        W(fold_blocks)(w, x, count, i, &after, p);
     } else if (blocks) {
         W(widened_blocks)(w, in, at, k, p);
     } else {

@@ -32,8 +32,10 @@
 
 #if defined(__clang__)
 #define TL_UNROLL _Pragma("clang loop unroll(full)")
+#define TL_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define TL_UNROLL _Pragma("GCC unroll 16")
+#define TL_ROLLED _Pragma("GCC unroll 1")
 #endif
 
 /* Hides from the compiler how a pointer was computed, so that it does not keep one more pointer for

@@ -8,6 +8,21 @@
 #define E       TL_ELEM_T
 #define W(name) TL_VE(k_##name)
 
+#define TL_COUNT_FIELD(type, f) +1
+#define TL_ONE_FIELD            (0 OP_FIELDS(TL_COUNT_FIELD) == 1)
+
+/* TL_ONCE: one copy of a function of states with several fields, beside whose combines a call costs
+ * little. It keeps compile time low. */
+#undef TL_ONCE
+#undef TL_NO_CLONE
+#if TL_ONE_FIELD
+#define TL_NO_CLONE
+#define TL_ONCE TL_INLINE
+#else
+#define TL_NO_CLONE __attribute__((noclone))
+#define TL_ONCE     static TL_NO_CLONE __attribute__((noinline, unused))
+#endif
+
 /* C(a, b) of states that have folded na and nb elements, numbers that only a text with OP_SIZES
  * uses. In nodes and windows all lanes have the same; in scans each its own (combine_at). */
 TL_INLINE VS W(combine_at)(VS a, VS b, TL_VE(real) na, int64_t nb)

@@ -7,9 +7,6 @@
  * (window_ladder_kernel.h). */
 #include "window_work.h"
 
-#define TL_COUNT_FIELD(type, f) +1
-#define TL_ONE_FIELD            (0 OP_FIELDS(TL_COUNT_FIELD) == 1)
-
 enum {
     W(HISTORY) = TL_WINDOW_HISTORY,
     W(LOG_VECTORS) = TL_ONE_FIELD ? 3 : 2,
