@@ -35,7 +35,7 @@ enum { LARGE = 8, LARGE_SCAN_SPILL_MOST = 384 };
 
 /* The registers of each kernel in the assembler's report; a stack frame is allowed (columns has
  * one), spills are not, but for pack_columns: it was timed with what it spills of 80 registers, and
- * 110 registers were slower (doc/notes.md). */
+ * 110 registers were slower (bench/tried.md). */
 static void read_report(const char *log, const char *what, int print, int allowed)
 {
     static const char entry[] = "Compiling entry function '", spills[] = "bytes spill stores";
@@ -103,7 +103,7 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
     snprintf(what, sizeof what, "%s %s %s %s", arch, op, tally_dtype_name(scalar->dtype), shape);
     /* exact: the registers of far values, six of 8 bytes, which few lanes need. window_table, walks
      * and scans of bytes were timed with what they spill (bench/results/2026-11-26-h200.txt,
-     * -windows.txt); so was scan_down of 4 bytes an element, whose 64 rows are faster than 32 (doc/notes.md) */
+     * -windows.txt); so was scan_down of 4 bytes an element, whose 64 rows are faster than 32 (bench/tried.md) */
     const int some = scalar->user || print || !strcmp(shape, "exact") ||
                      !strcmp(shape, "window_table") || !strncmp(shape, "window_walk", 11) ||
                      !strncmp(shape, "window_last", 11) || !strncmp(shape, "window_nodes", 12),

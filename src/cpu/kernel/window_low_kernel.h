@@ -232,7 +232,7 @@ TL_INLINE void W(window_results)(void *to, const tl_window_work *k, const tl_low
 
 static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower *l, tl_par p)
 {
-    enum { CONSTANT = W(DIRECT) && !(OP_EXACT) }; /* doc/notes.md has the measurements */
+    enum { CONSTANT = W(DIRECT) && !(OP_EXACT) }; /* bench/tried.md has the measurements */
     if (k->w >= W(LEVELS) || k->mode == TL_WINDOW_SLIDE)
         W(window_results)(to, k, l, 0, l->stream, p);
     else if (CONSTANT && l->stream)
