@@ -323,6 +323,6 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
     file(REMOVE_RECURSE ${found})
     file(MAKE_DIRECTORY ${found})
     tally_test(${name} sh -c "${unpack} && exec $<TARGET_FILE:${name}> -seed=1 -runs=20000 \
--max_total_time=1 -verbosity=0 -error_exitcode=1 ${found} corpus")
+-max_total_time=2 -verbosity=0 -error_exitcode=1 ${found} corpus")
   endforeach()
 endif()
