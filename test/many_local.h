@@ -220,4 +220,13 @@ static void check_field_failures(int home)
     check(tries > 4, "%d tries", tries);
 }
 
+/* A window for sequences of n elements. */
+static tally_window_options any_window(int64_t n)
+{
+    tally_window_options w = {check_size(n < 3000 ? n + 2 : 3000),
+                              check_below(3) ? 0 : check_below(40), (tally_edges)check_below(3), 0};
+    if (check_below(4) == 0) w.min_count = check_below(w.before + 1 + w.after);
+    return w;
+}
+
 #endif

@@ -9,14 +9,6 @@
 
 static const char *layout;
 
-static tally_window_options any_window(int64_t n)
-{
-    tally_window_options w = {check_size(n < 3000 ? n + 2 : 3000),
-                              check_below(3) ? 0 : check_below(40), (tally_edges)check_below(3), 0};
-    if (check_below(4) == 0) w.min_count = check_below(w.before + 1 + w.after);
-    return w;
-}
-
 /* All three verbs on a view, with results of the same layout. */
 static void check_view(const tally_view *v)
 {
