@@ -338,46 +338,46 @@ static void file_words(int words)
     tally_close(ctx);
 }
 
-/* Nanoseconds of times as people write them. */
+/* Times as people write them, in nanoseconds and parts of one. */
+static const struct {
+    const char *text;
+    int64_t nanos, part;
+} stamps[] = {{"1970-01-01T00:00:00Z", 0},
+              {"2024-05-01T14:00:00.5+02:00", 1714564800500000000},
+              {"2024-05-01T07:30:00,25-0430", 1714564800250000000},
+              {"2024-05-01 12:00", 1714564800000000000},
+              {"20240501T120000.000000001Z", 1714564800000000001},
+              {"2000-02-29", 951782400000000000},
+              {"1900-03-01T00:00Z", -2203891200000000000},
+              {"1969-12-31T23:59:59.999999999-00:00", -1},
+              {"1677-09-21T00:12:43.145224192Z", INT64_MIN},
+              {"2262-04-11T23:47:16.854775807Z", INT64_MAX},
+              {"2262-04-12T01:47:16.854775807+02", INT64_MAX},
+              {"-12", -12},
+              {"-12.25e1", -123, TALLY_KEY_PART / 2},
+              {"1e-18", 0, 1},
+              {"-1e-18", -1, TALLY_KEY_PART - 1},
+              {"0.100000000000000000000", 0, TALLY_KEY_PART / 10},
+              {"9223372036854775807.5", INT64_MAX, TALLY_KEY_PART / 2},
+              {"0e999999999999999999999", 0},
+              {"0x000000000000000a", 10},
+              {"-9223372036854775808.00", INT64_MIN},
+              {"9223372036854775807", INT64_MAX}};
+static const struct {
+    const char *text, *words;
+} wrong[] = {{"2262-04-12T01:47:16.8547758070+02", "has more than nine digits after the second"},
+             {"2024-05-01T12:00:00.0000000000", "has more than nine digits after the second"},
+             {"18446744073709551616", "must be in -2^63 .. 2^64 - 1"},
+             {"-9223372036854775808.000000001", "must be in -2^63 .. 2^64 - 1"},
+             {"1e99999999999999999999", "must be in -2^63 .. 2^64 - 1"},
+             {"1.0000000000000000001", "at most 18 digits after the point"},
+             {"1e-19", "at most 18 digits after the point"},
+             {"inf", "is neither a time"},
+             {"1e", "is neither a time"},
+             {".", "is neither a time"}};
+
 static void file_stamps(void)
 {
-    static const struct {
-        const char *text;
-        int64_t nanos, part;
-    } stamps[] = {{"1970-01-01T00:00:00Z", 0},
-                  {"2024-05-01T14:00:00.5+02:00", 1714564800500000000},
-                  {"2024-05-01T07:30:00,25-0430", 1714564800250000000},
-                  {"2024-05-01 12:00", 1714564800000000000},
-                  {"20240501T120000.000000001Z", 1714564800000000001},
-                  {"2000-02-29", 951782400000000000},
-                  {"1900-03-01T00:00Z", -2203891200000000000},
-                  {"1969-12-31T23:59:59.999999999-00:00", -1},
-                  {"1677-09-21T00:12:43.145224192Z", INT64_MIN},
-                  {"2262-04-11T23:47:16.854775807Z", INT64_MAX},
-                  {"2262-04-12T01:47:16.854775807+02", INT64_MAX},
-                  {"-12", -12},
-                  {"-12.25e1", -123, TALLY_KEY_PART / 2},
-                  {"1e-18", 0, 1},
-                  {"-1e-18", -1, TALLY_KEY_PART - 1},
-                  {"0.100000000000000000000", 0, TALLY_KEY_PART / 10},
-                  {"9223372036854775807.5", INT64_MAX, TALLY_KEY_PART / 2},
-                  {"0e999999999999999999999", 0},
-                  {"0x000000000000000a", 10},
-                  {"-9223372036854775808.00", INT64_MIN},
-                  {"9223372036854775807", INT64_MAX}};
-    static const struct {
-        const char *text, *words;
-    } wrong[] = {
-        {"2262-04-12T01:47:16.8547758070+02", "has more than nine digits after the second"},
-        {"2024-05-01T12:00:00.0000000000", "has more than nine digits after the second"},
-        {"18446744073709551616", "must be in -2^63 .. 2^64 - 1"},
-        {"-9223372036854775808.000000001", "must be in -2^63 .. 2^64 - 1"},
-        {"1e99999999999999999999", "must be in -2^63 .. 2^64 - 1"},
-        {"1.0000000000000000001", "at most 18 digits after the point"},
-        {"1e-19", "at most 18 digits after the point"},
-        {"inf", "is neither a time"},
-        {"1e", "is neither a time"},
-        {".", "is neither a time"}};
     const size_t good = sizeof stamps / sizeof *stamps, bad = sizeof wrong / sizeof *wrong;
     for (size_t i = 0; i < good + bad; i++) {
         const char *const text = i < good ? stamps[i].text : wrong[i - good].text;

@@ -68,16 +68,21 @@ class Groups:
         return _core.by(what, op, x, self.codes, self.count, self.missing, dtype, *scan, *window, next, where)
 
     def _parts(self, x, dim, run, others):
-        """run(x, *others) of each group of steps along one of several dimensions (xarray) or axes (NumPy), and the
-        steps in the order of the groups."""
+        """run(x, *others) of each group of steps along one of several dimensions (xarray) or axes
+        (NumPy), and the steps in the order of the groups."""
         numpy = sys.modules["numpy"]
-        codes, steps = numpy.asarray(self.codes), x.sizes[dim] if _library(x) == "xarray" else x.shape[dim]
+        codes = numpy.asarray(self.codes)
+        steps = x.sizes[dim] if _library(x) == "xarray" else x.shape[dim]
         if len(codes) != steps:
             raise ValueError(f"by has {len(codes)} keys: x has {steps} steps along {dim!r}")
         order = numpy.argsort(codes, kind="stable")
-        ends = numpy.searchsorted(codes[order], numpy.arange(max(self.count, 1) + 1))  # of no groups: one of no steps
-        groups = (order[begin:end] for begin, end in zip(ends, ends[1:]))
-        return [run(*(_steps(array, x, dim, steps) for array in (x, *others))) for steps in groups], order
+        # of no groups: one of no steps
+        ends = numpy.searchsorted(codes[order], numpy.arange(max(self.count, 1) + 1))
+        parts = []
+        for begin, end in zip(ends, ends[1:]):
+            group = (_steps(array, x, dim, order[begin:end]) for array in (x, *others))
+            parts.append(run(*group))
+        return parts, order
 
     def reduce_along(self, x, dim, run, *others):
         """A result for each group of steps."""
@@ -91,7 +96,9 @@ class Groups:
         numpy = sys.modules["numpy"]
         nowhere = numpy.flatnonzero(numpy.asarray(self.codes) < 0)
         if len(nowhere):
-            raise ValueError(f"by: step {nowhere[0]} has no key; dropna=False makes a group of such steps")
+            raise ValueError(
+                f"by: step {nowhere[0]} has no key; dropna=False makes a group of such steps"
+            )
         parts, order = self._parts(x, dim, run, others)
         back = numpy.argsort(order)
         if _library(x) == "xarray":
@@ -193,7 +200,8 @@ def _joined(x, parts, dim):
 
 
 def _along(x, by, axis, dropna, sort=False):
-    """x without the columns of keys, its groups, and the dimension of several that the keys go along."""
+    """x without the columns of keys, its groups, and the dimension of several along which the keys
+    go."""
     x, by = _tables.keyed_by(x, by)
     groups = Groups(by, sort, dropna)
     dim = dimension(groups, x, axis)
@@ -212,8 +220,11 @@ def reduce(op, x, by, sort, dropna, axis, keepdims, dtype, out, next, where):
         none = (False, False), (0, 0, 0, 0)
         found = [groups.fold(0, name, x, dtype, *none, next, where) for name in names]
     else:
-        runs = [lambda x, *others, op=op: _core.reduce(op, x, dim, False, dtype, None, *others) for op in names]
-        found = [groups.reduce_along(x, dim, run, next, where) for run in runs]
+
+        def fold(name):
+            return lambda x, *others: _core.reduce(name, x, dim, False, dtype, None, *others)
+
+        found = [groups.reduce_along(x, dim, fold(name), next, where) for name in names]
     found = [groups.keyed(x, each, dim) for each in found]
     return tuple(found) if isinstance(op, (list, tuple)) else found[0]
 
@@ -224,7 +235,11 @@ def scan(op, x, by, dropna, axis, exclusive, reverse, init, dtype, out, next, wh
     x, groups, dim = _along(x, by, axis, dropna)
     if dim is not None:
         how = dtype, None, bool(exclusive), bool(reverse), False, None
-        return groups.scan_along(x, dim, lambda x, *others: _core.scan(op, x, dim, *how, *others), next, where)
+
+        def run(x, *others):
+            return _core.scan(op, x, dim, *how, *others)
+
+        return groups.scan_along(x, dim, run, next, where)
     return groups.fold(1, op, x, dtype, (bool(exclusive), bool(reverse)), (0, 0, 0, 0), next, where)
 
 
@@ -236,7 +251,11 @@ def window(op, x, by, dropna, axis, how, dtype, out, next, where):
         if how[2] == _words.edges("valid"):
             raise ValueError("edges is 'valid': windows of groups must be 'missing' or 'shrink'")
         how = dtype, None, *how
-        return groups.scan_along(x, dim, lambda x, *others: _core.window(op, x, dim, *how, *others), next, where)
+
+        def run(x, *others):
+            return _core.window(op, x, dim, *how, *others)
+
+        return groups.scan_along(x, dim, run, next, where)
     return groups.fold(2, op, x, dtype, (False, False), how, next, where)
 
 

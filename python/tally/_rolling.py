@@ -31,8 +31,8 @@ class Rolling:
     """
 
     __slots__ = (
-        "_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype", "_start", "_end", "_sorted", "_back",
-        "_each",
+        "_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype",
+        "_start", "_end", "_sorted", "_back", "_each",
     )  # fmt: skip
     __module__ = "tally"
 
@@ -61,7 +61,8 @@ class Rolling:
             by = Groups(by, False, dropna)
             dim = dimension(by, self._x, self._axis)
             if dim is not None:
-                self._along(by, dim, step, on, (window, dim, on, center, closed, min_periods, None, ties, dtype))
+                words = window, dim, on, center, closed, min_periods, None, ties, dtype
+                self._along(by, dim, step, on, words)
                 return
         if isinstance(on, str):
             self._x, on = self._column(self._x, on)
@@ -84,10 +85,14 @@ class Rolling:
     def _along(self, groups, dim, step, on, words):
         """Windows of each group of steps along one of several dimensions."""
         if step is not None or not isinstance(on, str | None):
-            raise ValueError("by: of several dimensions, step cannot be given, and on only as a coordinate's name")
+            raise ValueError(
+                "by: of several dimensions, step cannot be given, and on only as a coordinate's name"
+            )
 
         def each(fold, other):
-            return groups.scan_along(self._x, dim, lambda x, other: fold(Rolling(x, *words), other), other)
+            return groups.scan_along(
+                self._x, dim, lambda x, other: fold(Rolling(x, *words), other), other
+            )
 
         self._sorted, self._each = groups, each
 
@@ -166,7 +171,9 @@ class Rolling:
         if groups is None:
             found = self._run(nan_form, self._x, op, rows, other)
         elif self._each is not None:
-            return self._each(lambda windows, other: windows._fold(nan_form, op, rows, other), other)
+            return self._each(
+                lambda windows, other: windows._fold(nan_form, op, rows, other), other
+            )
         else:
             found = _tables.each_column(
                 self._x,

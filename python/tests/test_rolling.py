@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""rolling(...) beside pandas, on random data with NaN and every word that both know, to the last bit: pandas' operators
-on multiples of 60, of which neither library rounds anything but results; and tally's reduction of each window that
-pandas' apply gives."""
+"""rolling(...) beside pandas, on random data with NaN and every word that both know, to the last
+bit: pandas' operators on multiples of 60, of which neither library rounds anything but results; and
+tally's reduction of each window that pandas' apply gives."""
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,8 @@ def each_window(rolling, op):
 def compare(op, rng, shape, dtype, missing, rolled, beside):
     """The operator in the windows of tally, rolled(x), and of pandas, beside(x)."""
     x = whole(rng, shape, dtype, missing)
-    theirs, exact = getattr(beside(x), op, None), op not in ("var", "std") or beside(x).count().max() <= 5
+    theirs = getattr(beside(x), op, None)
+    exact = op not in ("var", "std") or beside(x).count().max() <= 5
     if theirs is not None and exact:  # pandas 2 has no first and last
         assert same_bits(getattr(rolled(x), op)(), theirs())
     if op != "count":
@@ -105,7 +106,8 @@ def test_frames_roll_down_their_columns(w, n, columns, options, seed):
         mean = theirs.mean() if exact else each_window(theirs, "mean")
         for y in (x, np.asfortranarray(x), np.ascontiguousarray(x.T).T):
             assert same_bits(tally.rolling(y, w, **options).mean(), mean)
-        assert same_bits(tally.rolling(x.T, w, axis=1, **options).sum().T, each_window(theirs, "sum"))
+        turned = tally.rolling(x.T, w, axis=1, **options).sum().T
+        assert same_bits(turned, each_window(theirs, "sum"))
 
 
 def test_ddof(rng):
@@ -119,7 +121,8 @@ def test_against_bottleneck(rng):
     x = whole(rng, 300)
     for name, other in (("sum", bn.move_sum), ("mean", bn.move_mean), ("min", bn.move_min), ("max", bn.move_max)):
         w, least = (16, 16) if name == "mean" else (20, 5)  # bottleneck multiplies by 1 / n
-        assert same_bits(getattr(tally.rolling(x, w, min_periods=least), name)(), other(x, w, min_count=least)), name
+        mine = getattr(tally.rolling(x, w, min_periods=least), name)()
+        assert same_bits(mine, other(x, w, min_count=least)), name
 
 
 def test_a_result_is_the_reduction_of_its_window(rng):

@@ -246,7 +246,8 @@ def test_accessors():
     import tally.polars
 
     frame = pd.DataFrame({"a": [1.0, 2.0, 4.0]}, index=list("xyz"))
-    pd.testing.assert_frame_equal(frame.tally.rolling(2).mean(), frame.rolling(2).mean(), check_exact=True)
+    means = frame.rolling(2).mean()
+    pd.testing.assert_frame_equal(frame.tally.rolling(2).mean(), means, check_exact=True)
     assert frame["a"].tally.cummax().equals(frame["a"].cummax()) and frame.tally.sum()["a"] == 7.0
     polars = pl.from_pandas(frame)
     assert polars.tally.rolling(2).sum()["a"].to_list()[1:] == [3.0, 6.0] and polars["a"].tally.max() == 4.0
@@ -265,21 +266,28 @@ def test_words_of_pandas(n, seed):
     rng = np.random.default_rng(seed)
     x, ones = rng.standard_normal(n), rng.choice([-1.0, 1.0], n)
     assert tally.std(x, ddof=1) == tally.std(x, correction=1) or n == 1
-    for words in ({"span": 7}, {"com": 3}, {"halflife": 0.5}, {"alpha": 0.25}, {"span": 5}, {"halflife": 3}):
-        if words not in ({"span": 5}, {"halflife": 3}):  # whose weights are rounded
+    rounded = {"span": 5}, {"halflife": 3}  # whose weights are rounded
+    for words in ({"span": 7}, {"com": 3}, {"halflife": 0.5}, {"alpha": 0.25}, *rounded):
+        if words not in rounded:
             theirs = pd.Series(ones).ewm(**words, adjust=False).mean()
             assert same_bits(tally.ema(ones, **words), theirs.iloc[-1])
         if "alpha" not in words:
             (word, value), *_ = words.items()
             assert same_bits(tally.scan(x, f"ema:{word}={value}")[-1], tally.ema(x, **words))
             assert same_bits(tally.reduce(x, [f"ema:{word}={value}"])[0], tally.ema(x, **words))
-    windows, beside = tally.rolling(pd.Series(ones), 4, min_periods=3), pd.Series(ones).rolling(4, min_periods=3)
+    windows = tally.rolling(pd.Series(ones), 4, min_periods=3)
+    beside = pd.Series(ones).rolling(4, min_periods=3)
     for op, places in (("skew", slice(3, None)), ("kurt", slice(None))):
-        mine, theirs = (getattr(each, op)()[places] for each in (windows, beside))  # whole, but that both round
+        # whole numbers, but that both round
+        mine, theirs = (getattr(each, op)()[places] for each in (windows, beside))
         assert np.array_equal(np.rint(mine), np.rint(theirs), equal_nan=True)
     w = 5
     for op in ("skew:1", "kurt:1"):
-        theirs = pd.Series(x).rolling(w).apply(lambda window, op=op: tally.reduce(window.copy(), op), raw=True)
+
+        def each(window, op=op):
+            return tally.reduce(window.copy(), op)
+
+        theirs = pd.Series(x).rolling(w).apply(each, raw=True)
         assert same_bits(getattr(tally.rolling(x, w), op[:4])(), theirs)
         assert same_bits(tally.rolling(x, w).agg(op), theirs)
     assert same_bits(tally.rolling(x, w).std(correction=0), tally.rolling(x, w).agg("std"))
@@ -343,7 +351,8 @@ def test_by_reduce(frame, by, sort, dropna):
         found = tally.reduce(frame, op, by=by, sort=sort, dropna=dropna)
         assert list(found.columns) == values and list(found.index.names) == keys
         if op == "count":
-            pd.testing.assert_frame_equal(found, theirs[values].count(), check_index_type=False, check_exact=True)
+            wanted = theirs[values].count()
+            pd.testing.assert_frame_equal(found, wanted, check_index_type=False, check_exact=True)
         for name in values:
             alone = tally.reduce(frame[name], op, by=[frame[key] for key in keys], sort=sort, dropna=dropna)
             assert same_bits(found[name].to_numpy(), alone.to_numpy())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Windows of time and ranges, beside pandas and Polars, on random times with ties, to the last bit as in
-test_rolling.py. The bits are those of each window's own rows."""
+"""Windows of time and ranges, beside pandas and Polars, on random times with ties, to the last bit
+as in test_rolling.py. The bits are those of each window's own rows."""
 
 import datetime
 from fractions import Fraction
@@ -66,8 +66,10 @@ def test_frames_and_steps(n, length, words, seed):
         frame = pd.DataFrame(x, index=pd.DatetimeIndex(times))
         theirs = each_window(frame.rolling(window, **words), "mean")
         assert same_bits(tally.rolling(frame, window, **words).mean(), theirs)
-        assert same_bits(tally.rolling(np.asfortranarray(x), window, on=times, **words).mean(), theirs)
-        assert same_bits(tally.rolling(x.T, window, on=times, axis=1, step=2, **words).mean().T, theirs[::2])
+        columns = np.asfortranarray(x)
+        assert same_bits(tally.rolling(columns, window, on=times, **words).mean(), theirs)
+        steps = tally.rolling(x.T, window, on=times, axis=1, step=2, **words).mean().T
+        assert same_bits(steps, theirs[::2])
     x, y = whole(rng, (n, 3)), whole(rng, (n, 3), missing=0.2)
     frame, other = (pd.DataFrame(each, index=frame.index) for each in (x, y))
     if frame[0].rolling(window, **words).count().max() > 5:

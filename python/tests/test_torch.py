@@ -54,13 +54,15 @@ def test_bits(device, dtype):
 def test_gradients(device, call):
     x = np.random.default_rng(4).permutation(np.arange(64.0)).reshape(2, 4, 8)
     x = torch.tensor(x, device=device, requires_grad=True)
-    exact = {"eps": 2**-10, "atol": 0, "rtol": 0}  # nothing is rounded, so differences are the derivatives
+    # nothing is rounded, so differences are the derivatives
+    exact = {"eps": 2**-10, "atol": 0, "rtol": 0}
     assert torch.autograd.gradcheck(call, x, **exact)
     grads = torch.randint(-8, 9, call(x).shape, device=device, dtype=torch.float64).requires_grad_()
     assert torch.autograd.gradgradcheck(call, x, grads, **exact)
     if device == "cpu":  # the operators themselves, which the functions bypass here
-        assert torch.autograd.gradcheck(lambda x: torch.ops.tally.reduce(x, "max", [0, 2], False), x, **exact)
-        assert torch.autograd.gradcheck(lambda x: torch.ops.tally.scan(x, "sum", 1, True), x, **exact)
+        reduce, scan = torch.ops.tally.reduce, torch.ops.tally.scan
+        assert torch.autograd.gradcheck(lambda x: reduce(x, "max", [0, 2], False), x, **exact)
+        assert torch.autograd.gradcheck(lambda x: scan(x, "sum", 1, True), x, **exact)
 
 
 def test_gradient_of_equal_elements(device):

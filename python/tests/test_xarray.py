@@ -216,9 +216,9 @@ def test_keys_give_fields():
     square = x.expand_dims(lat=2)
     for call, words in (
         (lambda: tally.sum(x, by="nope"), "by is 'nope': x has the coordinates time, lab, kind"),
-        (lambda: tally.rolling(square, 2, by="lab", step=2), "step cannot be given, and on only as a coordinate's"),
-        (lambda: tally.rolling(square, 2, by="lab", on=x.time), "step cannot be given, and on only as a coordinate's"),
-        (lambda: tally.window(square, "sum", 2, by="lab", edges="valid"), "edges is 'valid': windows of groups must"),
+        (lambda: tally.rolling(square, 2, by="lab", step=2), "step cannot be given, and on only"),
+        (lambda: tally.rolling(square, 2, by="lab", on=x.time), "and on only as a coordinate's"),
+        (lambda: tally.window(square, "sum", 2, by="lab", edges="valid"), "edges is 'valid': win"),
         (lambda: tally.scan(square, "sum", by="lab", init=1.0), "init: cannot be given with by"),
         (lambda: tally.sum(square, by=list("abab")), "by: dim must name the dimension that the keys go"),
         (lambda: tally.sum(square, by=x.lab, dim="lat"), "dim is 'lat': the keys go along time"),
@@ -265,7 +265,9 @@ def test_climatologies(dims):
     runs = [
         lambda x, **by: tally.cumsum(x, dim="time", **by),
         lambda x, **by: tally.scan(x, "max", dim="time", exclusive=True, reverse=True, **by),
-        lambda x, **by: tally.window(x, "nanmean", 5, center=True, edges="shrink", dim="time", **by),
+        lambda x, **by: tally.window(
+            x, "nanmean", 5, center=True, edges="shrink", dim="time", **by
+        ),
         lambda x, **by: tally.rolling(x, 4, min_periods=2, dim="time", **by).mean(),
         lambda x, **by: tally.rolling(x, "5D", dim="time", center=True, **by).cov(x * x),
     ]
