@@ -25,6 +25,8 @@ for files in 'jan.nc feb.nc mar.nc' 'mar.nc jan.nc feb.nc' 'feb.nc mar.nc jan.nc
     line "reduce first,last $of $files" 'first,last 1,11 2,12'
 done
 line "window sum --by time --last 28d $of feb.nc jan.nc | tail -n +2" '1,2 3,4 8,10 12,14'
+yes 1 | head -n 8 >ones.txt # results of two values, in place
+same "tally window minmax --by time --last 28d $of feb.nc jan.nc" "tally window minmax --by time --last 28d --valid ones.txt $of feb.nc jan.nc"
 bad 1 "tally reduce sum $of jan.nc feb.nc jan.nc" 'tally: jan.nc: time begins at 0, and jan.nc, which comes before, ends at 30: files that are joined must go on ascending'
 bad 1 "tally scan sum $of late.nc jan.nc -o o.nc" 'tally: late.nc: time begins at 0 hours since 2001-01-31, and jan.nc, which comes before, ends at 30 days since 2001-01-01: times of files that are joined must not repeat'
 ok 'ls o.nc 2>/dev/null || echo none' none
