@@ -204,22 +204,47 @@ static int read_groups(minus *m, int k, double **keys)
     return code;
 }
 
+/* Finds the dimension of the data whose steps have the keys that `c` names: the one dimension of
+ * that variable, or for a part of dates the first dimension that has times, that of --axis before
+ * the others. There may be none; then l->axis stays, and coordinate_read says what is wrong. */
+static int keyed_dimension(const input *of, coordinate *c, layout *l)
+{
+    const int axis = l->axis;
+    int found = 0, code = DONE;
+    for (int i = -1; i < of->ndim && !found && !code; i++) {
+        const int d = i < 0 ? axis : i;
+        const char *const name = of->info.dimensions[d];
+        const tally_file_options f = {.format = "netcdf", .variable = c->part < 0 ? c->name : name};
+        input in = {.file = NULL};
+        if (!name || !f.variable || !netcdf_has(of->ctx, of->name, f.variable)) continue;
+        code = input_open_beside(&in, of->ctx, &f, of->name);
+        const char *const own = in.file && in.info.dimensions ? in.info.dimensions[0] : NULL;
+        found = !code && in.ndim == 1 && own && !strcmp(own, name) &&
+                (c->part < 0 || (in.info.units && strstr(in.info.units, " since ")));
+        if (found) l->axis = d;
+        if (in.file) input_close(&in);
+    }
+    l->len = of->shape[l->axis];
+    if (c->part >= 0) c->name = of->info.dimensions[l->axis];
+    return code;
+}
+
 /* Finds the group of each step. Its key is the part of the date, or the variable, that has the name
  * of dimension k of the file. */
 static int match_groups(minus *m, int k, int64_t stride)
 {
-    const char *const name = m->file.info.dimensions[k];
-    const int axis = m->steps.axis;
+    const char *const name = m->file.info.dimensions[k], *joined = m->o->value[OPT_axis];
     char dotted[300];
     size_t length;
     double *keys = NULL;
+    layout l = m->steps;
     snprintf(dotted, sizeof dotted, "t.%.256s", name);
-    const int part = calendar_part(dotted, &length);
-    coordinate c = {.of = m->in,
-                    .name = part >= 0 ? m->in->info.dimensions[axis] : name,
-                    .as_stored = 1,
-                    .part = part};
-    int code = coordinate_read(&c, m->o, &m->steps);
+    coordinate c = {
+        .of = m->in, .name = name, .as_stored = 1, .part = calendar_part(dotted, &length)};
+    int code = keyed_dimension(m->in, &c, &l);
+    const char *const axis = m->in->info.dimensions[l.axis];
+    c.one_file = !axis_named(m->o) || !axis || strcmp(joined, axis) != 0;
+    if (!code) code = coordinate_read(&c, m->o, &l);
     if (!code) code = read_groups(m, k, &keys);
     for (int64_t i = 0, at = 0; i < c.n && !code; i++) {
         const double key = coordinate_value(&c, i);
@@ -229,7 +254,7 @@ static int match_groups(minus *m, int k, int64_t stride)
         if (keys[at] != key)
             code = bad_data("--minus %s has no %s %g, which step %lld of %s has", m->file.label,
                             name, key, (long long)i, m->in->label);
-        m->offset[axis][i] += at * stride;
+        m->offset[l.axis][i] += at * stride;
     }
     free(keys);
     coordinate_free(&c);

@@ -184,6 +184,27 @@ int options_exclude(const options *o)
     return DONE;
 }
 
+int stdin_once(const options *o)
+{
+    static const enum option others[] = {OPT_with, OPT_valid, OPT_segments};
+    const int first = o->verb == VERB_fragment ? 2 : 1;
+    const char *used = o->nargs <= first ? "FILE" : NULL, *of;
+    for (int i = first; i < o->nargs; i++) {
+        if (strcmp(o->args[i], "-") != 0) continue;
+        if (used) return usage("FILE is - twice, and standard input can be read once");
+        used = "FILE";
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (!has(o, others[i]) || strcmp(o->value[others[i]], "-") != 0) continue;
+        of = option_table[others[i]].name;
+        if (used) return usage("--%s is -, and standard input is %s", of, used);
+        if (o->verb == VERB_reduce && o->nargs > 2)
+            return usage("--%s is -, and standard input cannot be read again for every FILE", of);
+        used = others[i] == OPT_with ? "that of --with" : "that of --valid";
+    }
+    return DONE;
+}
+
 int no_operand(const options *o)
 {
     if (!o->nargs) return DONE;

@@ -47,21 +47,6 @@ static int load_beside(input *beside, const input *in, const options *o, enum op
                     beside->label, given, in->label, wanted);
 }
 
-/* Checks that standard input is used only once. */
-static int check_source(const options *o, enum option id, const char *first)
-{
-    const char *const path = o->value[id];
-    if (!path || strcmp(path, "-")) return DONE;
-    if (!strcmp(first, "-"))
-        return usage("--%s is -, and standard input is FILE", option_table[id].name);
-    if (id == OPT_valid && has(o, OPT_with) && !strcmp(o->value[OPT_with], "-"))
-        return usage("--valid is -, and standard input is that of --with");
-    if (o->verb == VERB_reduce && o->nargs > 2)
-        return usage("--%s is -, and standard input cannot be read again for every FILE",
-                     option_table[id].name);
-    return DONE;
-}
-
 /* Checks the options for a second input against the operators. *two: the operators take two
  * inputs. */
 static int check_inputs(const input *in, const options *o, const operators *ops, int *two)
@@ -192,8 +177,7 @@ int second_open(second *s, input *in, const options *o, operators *ops)
     int code = operators_precision(ops, in->ctx, o, in->dtype);
     if (!code) code = operators_info(ops, in->ctx, in->dtype);
     if (!code) code = check_inputs(in, o, ops, &two);
-    if (!code) code = check_source(o, OPT_with, in->name);
-    if (!code) code = check_source(o, OPT_valid, in->name);
+    if (!code) code = stdin_once(o);
     if (code || (!two && !has(o, OPT_valid))) return code;
     s->on = 1;
     s->size = tally_dtype_size(in->dtype);

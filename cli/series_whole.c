@@ -22,12 +22,12 @@ static int ranges(const run *r, int i, const tally_view *in, const int64_t *star
                                                r->call.window->min_count));
 }
 
-/* Sequence number `row` of a view. */
-static tally_view row_of(const tally_view *view, int64_t row)
+/* Sequence number `row` of a view whose elements, or results of several values, have `bytes`. */
+static tally_view row_of(const tally_view *view, int64_t row, size_t bytes)
 {
     tally_view v = *view;
     v.rows = 1;
-    v.data = (char *)v.data + row * v.row_stride * (int64_t)tally_dtype_size(v.dtype);
+    v.data = (char *)v.data + row * v.row_stride * (int64_t)bytes;
     v.valid_offset += row * v.row_stride;
     return v;
 }
@@ -42,10 +42,10 @@ static int batch_ranges(const run *r, int i, const tally_view *in, const tally_v
     const int64_t n = in->n;
     int code = DONE;
     for (int64_t row = 0; (in->next || in->valid) && row < in->rows && !code; row++) {
-        tally_view one = row_of(in, row), next;
-        const tally_view to = row_of(out, row);
+        tally_view one = row_of(in, row, size), next;
+        const tally_view to = row_of(out, row, each);
         if (in->next) {
-            next = row_of(in->next, row);
+            next = row_of(in->next, row, tally_dtype_size(in->next->dtype));
             one.next = &next;
         }
         code = ranges(r, i, &one, r->start, r->end, &to);

@@ -84,6 +84,8 @@ int count_parse(const char *text, int64_t *value);
 
 /* Checks that of two options that exclude each other one is given at most. Returns an exit code. */
 int options_exclude(const options *o);
+/* Checks that only one FILE or option is -, standard input. */
+int stdin_once(const options *o);
 
 /* Checks that the verb got no operand. */
 int no_operand(const options *o);

@@ -25,6 +25,8 @@ for files in 'jan.nc feb.nc mar.nc' 'mar.nc jan.nc feb.nc' 'feb.nc mar.nc jan.nc
     line "reduce first,last $of $files" 'first,last 1,11 2,12'
 done
 line "window sum --by time --last 28d $of feb.nc jan.nc | tail -n +2" '1,2 3,4 8,10 12,14'
+yes 1 | head -n 8 >ones.txt # results of two values, in place
+same "tally window minmax --by time --last 28d $of feb.nc jan.nc" "tally window minmax --by time --last 28d --valid ones.txt $of feb.nc jan.nc"
 bad 1 "tally reduce sum $of jan.nc feb.nc jan.nc" 'tally: jan.nc: time begins at 0, and jan.nc, which comes before, ends at 30: files that are joined must go on ascending'
 bad 1 "tally scan sum $of late.nc jan.nc -o o.nc" 'tally: late.nc: time begins at 0 hours since 2001-01-31, and jan.nc, which comes before, ends at 30 days since 2001-01-01: times of files that are joined must not repeat'
 ok 'ls o.nc 2>/dev/null || echo none' none
@@ -281,6 +283,18 @@ for by in time.month kind time.year; do
     line "reduce mean --axis time --by $by two.nc --variable v -o c.nc && tally reduce sum --by $by --axis time --variable v two.nc --minus c.nc --to csv | cut -d, -f2" "sum $(tally reduce sum --by $by --axis time --variable v two.nc | tail -n +2 | sed 's/.*/0/' | paste -sd' ')"
 done
 line 'reduce mean --axis time --by time.month two.nc --variable v -o c.nc && tally window sum -w 2 --edges shrink --axis time --variable v two.nc --minus c.nc --to csv | tail -n +2' '-5,-10 -10,-20 -10,-20 0,0 10,20 10,20'
+# the steps with keys need not be those of --axis: two.nc with its dimensions in the other order
+make xt.nc 'dimensions: x = 2 ; time = 6 ; variables: double time(time) ; time:units = "days since 2001-01-01" ; int kind(time) ; float v(x, time) ;
+ data: time = 0, 31, 62, 365, 396, 427 ; kind = 7, 7, 8, 8, 7, 7 ; v = 1, 3, 5, 11, 13, 15, 2, 4, 6, 22, 24, 26 ;'
+for by in time.month kind; do
+    tally reduce mean --axis time --by $by two.nc --variable v -o c.nc
+    tally window first -w 1 --axis time --variable v two.nc --minus c.nc -o less.npy
+    same 'tally window first -w 1 --axis x --variable v xt.nc --minus c.nc --to csv | tail -n +2 | tr , "\n" | sort -n' 'tally scan last less.npy | sort -n'
+    for axes in 0:x 1:time 0,1:x,time 1,0:time,x; do
+        same "tally reduce var:exact --axis ${axes#*:} --variable v xt.nc --minus c.nc | sort" \
+            "tally reduce var:exact --axis $(tr 01 10 <<<"${axes%:*}") less.npy | sort"
+    done
+done
 make one.nc 'dimensions: month = 2 ; x = 2 ; variables: int month(month) ; float c(month, x) ; data: month = 1, 2 ; c = 0, 0, 0, 0 ;'
 make short.nc 'dimensions: month = 2 ; x = 2 ; n = 1 ; variables: int month(n) ; float c(month, x) ; data: month = 1 ; c = 0, 0, 0, 0 ;'
 bad 1 'tally scan sum --axis time --variable v two.nc --minus short.nc:c' 'tally: short.nc: month has 1 values, and the dimension of that name has 2'

@@ -268,6 +268,9 @@ bad 1 'tally reduce sum --valid nope x.txt' 'tally: nope: No such file or direct
 bad 1 'tally reduce dot --with nope x.txt' 'tally: nope: No such file or directory'
 bad 2 'tally reduce dot --with - <x.txt' 'tally: --with is -, and standard input is FILE'
 bad 2 'tally reduce dot --valid - --with - x.txt' 'tally: --valid is -, and standard input is that of --with'
+bad 2 'seq 3 | tally reduce sum - x.txt -' 'tally: FILE is - twice, and standard input can be read once'
+bad 2 'seq 3 | tally reduce sum --segments - -' 'tally: --segments is -, and standard input is FILE'
+bad 2 'seq 3 | tally reduce sum --segments - --valid - x.txt' 'tally: --segments is -, and standard input is that of --valid'
 bad 2 'tally reduce sum --valid - x.txt y.txt' 'tally: --valid is -, and standard input cannot be read again for every FILE'
 bad 2 'tally reduce sum --with-dtype f32 x.txt' 'tally: --with-dtype is f32, the type of --with, which is not there'
 bad 2 'tally fragment make sum --with y.txt x.txt -o no' "tally: --with y.txt is a second input, and operator 'sum' takes one"
