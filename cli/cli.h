@@ -20,9 +20,9 @@ int state_show(const options *o, const tally_exact *sum);
 
 /* ---- bench.c ---- */
 typedef struct bench_figure {
-    int64_t bytes;   /* that one call reads and writes */
-    double seconds;  /* the best time of a call */
-    double fraction; /* of the speed of the memory's best loop for them: the median of the runs' */
+    int64_t bytes;  /* that one call reads and writes */
+    double seconds; /* of a call: the median of the runs */
+    double ceiling; /* of the memory's best loop for so many bytes: the median of the same runs */
 } bench_figure;
 /* Measures a problem, as in sum:f32:reduce:2^24, `runs` times (1 to 1001). */
 int bench_speed(tally *ctx, const char *word, int64_t runs, bench_figure *figure);

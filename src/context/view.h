@@ -103,7 +103,7 @@ static inline tally_view tl_view_part(const tally_view *v, int64_t at, int64_t n
 }
 
 /* The transposed view: sequence k has element k of every sequence of v. */
-static inline tally_view tl_view_turned(const tally_view *v)
+static inline tally_view tl_view_transposed(const tally_view *v)
 {
     assert(!v->offsets);
     tally_view t = *v;
