@@ -18,6 +18,16 @@ int state_make(tally *ctx, input *in, const second *beside, tally_exact *sum);
 int state_result(tally *ctx, const options *o, const tally_exact *sum);
 int state_show(const options *o, const tally_exact *sum);
 
+/* ---- help.c ---- */
+
+/* Prints text and a line end; on a terminal in lines that fit it, the later ones indented. */
+void put_wrapped(FILE *f, const char *text, int indent);
+
+/* ---- doctor.c ---- */
+
+/* What a kind of device needs, which may have no device here; NULL: there is no such kind. */
+const char *device_needs(const char *name, size_t length);
+
 /* ---- bench.c ---- */
 typedef struct bench_figure {
     int64_t bytes;  /* that one call reads and writes */

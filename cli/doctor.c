@@ -42,6 +42,14 @@ static const struct {
     {"opencl", "libOpenCL.so.1, and a driver for it such as PoCL"},
 };
 
+const char *device_needs(const char *name, size_t length)
+{
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (strlen(kinds[k].name) == length && !memcmp(kinds[k].name, name, length))
+            return kinds[k].needs;
+    return NULL;
+}
+
 static const struct {
     const char *problem, *words;
 } jobs[JOBS] = {
@@ -210,17 +218,24 @@ static void print_bar(double part_of_one)
     for (int i = 0; i < BAR; i++) fputs(i < full ? "#" : ".", stdout);
 }
 
+/* A line of the report; on a terminal as many as fit. */
+static void print_part(const char *name, const char *state, const char *text)
+{
+    char *const shown = plain(text);
+
+    printf("%-9s %-3s  ", name, state);
+    put_wrapped(stdout, shown ? shown : "", 15);
+    free(shown);
+}
+
 static void print_text(const checkup *c, const struct utsname *system)
 {
     printf("tally %s (order E v1), %s %s, %s", tally_version(), system->sysname, system->release,
            system->machine);
     if (c->load >= 0) printf(", load %.2f", c->load);
     fputs("\n\n", stdout);
-    for (int i = 0; i < c->count; i++) {
-        printf("%-9s %-3s  ", c->parts[i].name, c->parts[i].here ? "ok" : "no");
-        put_plain(stdout, c->parts[i].text);
-        putchar('\n');
-    }
+    for (int i = 0; i < c->count; i++)
+        print_part(c->parts[i].name, c->parts[i].here ? "ok" : "no", c->parts[i].text);
     if (c->timed)
         printf("\nspeed, of the memory's: medians (%s, %d thread%s, 64 MiB of f32)\n", c->isa,
                c->threads, c->threads == 1 ? "" : "s");
@@ -238,9 +253,8 @@ static void print_text(const checkup *c, const struct utsname *system)
     if (c->timed && c->load > c->processors + 0.5)
         printf("  (others use this machine: load %.0f, %d processor%s; measure again)\n", c->load,
                c->processors, c->processors == 1 ? "" : "s");
-    printf("\nlaw       %-3s  ", c->lawful ? "ok" : "NO");
-    put_plain(stdout, c->report);
     putchar('\n');
+    print_part("law", c->lawful ? "ok" : "NO", c->report);
 }
 
 static void print_json(const checkup *c, const struct utsname *system)

@@ -24,6 +24,12 @@ done || bad=1
 [ "$(grep -cE '^  (sum|running sum|rolling mean of 50) +[#.]{24} +[0-9]+ %  +[0-9.]+ of [0-9.]+ GB/s$' <<<"$answer")" -eq 3 ] || fail "the speed: $answer"
 grep -q '^law       ok   200 cases from seed 1 equal the law bit for bit' <<<"$answer" || fail "the law: $answer"
 
+# ---- on a terminal lines fit it ----
+if script -qec true /dev/null >/dev/null 2>&1; then
+    script -qec "stty cols 72; '$TALLY_CLI' doctor --runs 0 --cases 5" /dev/null | tr -d '\r' >fits
+    [ "$(grep -c '^law ' fits)" -eq 1 ] && [ -z "$(awk 'length > 72' fits)" ] || fail "on a terminal of 72 columns: $(cat fits)"
+fi
+
 # ---- what is missing is named with its reason, and is no error ----
 mkdir -p none
 answer=$(env OCL_ICD_VENDORS="$PWD/none" CUDA_VISIBLE_DEVICES= PATH="$PWD/none" CC= "$TALLY_CLI" doctor --runs 0 --cases 5 2>&1) || fail "missing parts: exit $?"
@@ -79,6 +85,8 @@ answer=$(tally doctor me 2>&1)
 [ $? -eq 2 ] && [[ $answer == 'tally: `tally doctor` takes no operand, and '\''me'\'' is one' ]] || fail "an operand: $answer"
 answer=$(tally doctor --cases 0 2>&1)
 [ $? -eq 2 ] && [[ $answer == "tally: --cases"* ]] || fail "no cases: $answer"
+answer=$(CUDA_VISIBLE_DEVICES= OCL_ICD_VENDORS=$PWD/none tally reduce sum --device opencl /dev/null 2>&1)
+[ $? -eq 3 ] && [[ $answer == *"there are 0 OpenCL devices here; it needs libOpenCL"* ]] || fail "a kind without devices: $answer"
 answer=$(tally doctor --device tpu 2>&1)
 [ $? -eq 3 ] || fail "a device that is none: $answer"
 [ $bad -eq 0 ] && echo "doctor: what is here and what is not is said"
