@@ -159,8 +159,8 @@ static size_t cut(size_t bytes, size_t k, size_t of)
 
 /* The pieces of a pass by several threads: a share for each where there is little; else many, which
  * threads take in order, because shares of one size wait for the slowest processor, and pieces side
- * by side share pages and caches. 16 Intel processors read 1.6 times as fast so. Of few large pieces
- * the last ones take long: with 4 for each thread, 1.2 times as long in all. */
+ * by side share pages and caches. 16 Intel processors read 1.6 times as fast so. Of few large
+ * pieces the last ones take long: with 4 for each thread, 1.2 times as long in all. */
 static size_t pieces(size_t bytes, size_t threads)
 {
     const size_t least = SHARES * threads;

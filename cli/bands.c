@@ -53,13 +53,19 @@ static int ascending(const void *a, const void *b)
     return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-/* The error of a name such as time.week, if there is a variable time and none of that name. */
-static int check_part(const input *in, const char *name)
+/* The error of a name such as time.week, if there is a variable time and none of that name; and of
+ * a part of dates alone, such as month. */
+static int check_part(const input *in, const char *axis, const char *name)
 {
     char variable[300];
+    size_t length;
     const char *const dot = strrchr(name, '.');
-    if (!dot || dot - name >= (int)sizeof variable || netcdf_has(in->ctx, in->name, name))
-        return DONE;
+    if (strlen(name) >= sizeof variable / 2 || netcdf_has(in->ctx, in->name, name)) return DONE;
+    snprintf(variable, sizeof variable, "%.140s.%s", axis ? axis : "time", name);
+    if (!dot && calendar_part(variable, &length) >= 0)
+        return usage("%s has no variable '%s'; that part of its dates is --by %s", in->label, name,
+                     variable);
+    if (!dot) return DONE;
     snprintf(variable, sizeof variable, "%.*s", (int)(dot - name), name);
     return netcdf_has(in->ctx, in->name, variable) ? calendar_no_part(dot + 1) : DONE;
 }
@@ -78,7 +84,7 @@ static int read_keys(keys *k, const options *o, const input *in, const layout *l
         size_t length;
         *c = (coordinate){.of = in, .name = at, .as_stored = 1, .part = calendar_part(at, &length)};
         if (c->part >= 0) at[length] = 0; /* the name of the variable of times */
-        if (c->part < 0 && (code = check_part(in, at))) break;
+        if (c->part < 0 && (code = check_part(in, o->value[OPT_axis], at))) break;
         code = *at ? coordinate_read(c, o, l)
                    : usage("--by has an empty name among '%s'", o->value[OPT_by]);
         at = comma ? comma + 1 : NULL;

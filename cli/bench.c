@@ -173,7 +173,7 @@ int bench_speed(tally *ctx, const char *word, int64_t runs, bench_figure *figure
     int code = parse(&p, word, ctx);
 
     if (!code) code = bench_one(ctx, &p, runs);
-    if (!code) *figure = (bench_figure){p.bytes, p.best, p.fraction};
+    if (!code) *figure = (bench_figure){p.bytes, p.median, p.ceiling};
     return code;
 }
 

@@ -18,11 +18,21 @@ int state_make(tally *ctx, input *in, const second *beside, tally_exact *sum);
 int state_result(tally *ctx, const options *o, const tally_exact *sum);
 int state_show(const options *o, const tally_exact *sum);
 
+/* ---- help.c ---- */
+
+/* Prints text and a line end; on a terminal in lines that fit it, the later ones indented. */
+void put_wrapped(FILE *f, const char *text, int indent);
+
+/* ---- doctor.c ---- */
+
+/* What a kind of device needs, which may have no device here; NULL: there is no such kind. */
+const char *device_needs(const char *name, size_t length);
+
 /* ---- bench.c ---- */
 typedef struct bench_figure {
-    int64_t bytes;   /* that one call reads and writes */
-    double seconds;  /* the best time of a call */
-    double fraction; /* of the speed of the memory's best loop for them: the median of the runs' */
+    int64_t bytes;  /* that one call reads and writes */
+    double seconds; /* of a call: the median of the runs */
+    double ceiling; /* of the memory's best loop for so many bytes: the median of the same runs */
 } bench_figure;
 /* Measures a problem, as in sum:f32:reduce:2^24, `runs` times (1 to 1001). */
 int bench_speed(tally *ctx, const char *word, int64_t runs, bench_figure *figure);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * document.c - where results go, by --output and --to; whether two names refer to one file; and a
- * stream for the command line's own text (tables, JSON), which the library writes to a file, so that
- * all files are written in one way. */
+ * stream for the command line's own text (tables, JSON), which the library writes to a file, so
+ * that all files are written in one way. */
 #define _GNU_SOURCE
 #include "cli.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * error.c - one sentence on standard error and an exit code; suggestions; the end of standard output.
- * Names and sentences are made safe to print: control characters are written as \n, \t or \xNN, and
- * so are bytes that are not UTF-8. A name comes from a file, a folder or a compiler, and may contain
- * anything. */
+ * error.c - one sentence on standard error and an exit code; suggestions; the end of standard
+ * output. Names and sentences are made safe to print: control characters are written as \n, \t or
+ * \xNN, and so are bytes that are not UTF-8. A name comes from a file, a folder or a compiler, and
+ * may contain anything. */
 #define _GNU_SOURCE
 #include "cli.h"
 #include "context/context.h"

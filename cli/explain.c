@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * explain.c - what standard error tells: --explain (what was computed, where, and how fast), and on a
- * terminal a line of progress for work that takes more than a second. */
+ * explain.c - what standard error tells: --explain (what was computed, where, and how fast), and on
+ * a terminal a line of progress for work that takes more than a second. */
 #include "cli.h"
 
 #include <stdlib.h>

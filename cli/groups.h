@@ -54,8 +54,8 @@ typedef struct coordinate {
     /* keep the stored type; else a type for keys of windows: i32, i64, u64 or f64 */
     int as_stored;
     int one_file; /* of joined files the first one has all values */
-    /* any_units: sets `differs` if a later file's units cannot be converted to the first's, and goes
-     * on; converted: some of them were */
+    /* any_units: sets `differs` if a later file's units cannot be converted to the first's, and
+     * goes on; converted: some of them were */
     int any_units, differs, converted;
     int part; /* -1, or the values are this part of the dates of times (calendar_part), as i32 */
     char *units, *calendar; /* attributes of the first file, or NULL */

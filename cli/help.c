@@ -179,8 +179,7 @@ static int columns_of(FILE *f)
     return !columns ? 0 : columns < 40 ? 40 : columns > 120 ? 120 : columns;
 }
 
-/* Prints text and a line end; on a terminal in lines that fit it, the later ones indented. */
-static void put_wrapped(FILE *f, const char *text, int indent)
+void put_wrapped(FILE *f, const char *text, int indent)
 {
     const int columns = columns_of(f);
     int at = indent;

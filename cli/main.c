@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * main.c - tally VERB [OPTION...] [OPERAND...]: prepares signals and standard output, finds the verb,
- * parses, runs, and checks that standard output was written. */
+ * main.c - tally VERB [OPTION...] [OPERAND...]: prepares signals and standard output, finds the
+ * verb, parses, runs, and checks that standard output was written. */
 #include "cli.h"
 
 #include <errno.h>

@@ -40,6 +40,24 @@ const char *const *choices_split(choice_list *c, const char *argument)
     return c->name;
 }
 
+/* Options of other programs, and what is meant where the verb has that option. */
+static const struct {
+    const char *given, *option, *meant;
+} elsewhere[] = {
+    {"group", "by", "--by"},
+    {"groupby", "by", "--by"},
+    {"group-by", "by", "--by"},
+    {"sep", "delimiter", "--delimiter"},
+    {"separator", "delimiter", "--delimiter"},
+    {"field", "column", "--column"},
+    {"fields", "column", "--column"},
+    {"type", "dtype", "--dtype"},
+    {"ddof", "dtype", "a parameter of the operator, as in std:1"},
+    {"-v", "version", "-V"},
+    {"-t", "threads", "--threads"},
+    {"-g", "by", "--by"},
+};
+
 static int unknown_option(const options *o, const char *given)
 {
     const char *names[OPT_COUNT + 1];
@@ -49,6 +67,13 @@ static int unknown_option(const options *o, const char *given)
     names[count] = NULL;
     char what[64];
     snprintf(what, sizeof what, "option of `tally %s`", verb_table[o->verb].name);
+    for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++) {
+        if (strcmp(elsewhere[k].given, given) != 0) continue;
+        for (int i = 0; i < count; i++)
+            if (!strcmp(names[i], elsewhere[k].option))
+                return usage("there is no %s '%s'; did you mean %s?", what, given,
+                             elsewhere[k].meant);
+    }
     return fail_choice(USAGE, what, given, names);
 }
 

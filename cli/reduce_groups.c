@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * reduce_groups.c - tally reduce --by: the results of each group, and shares of the elements. Where
- * that is possible, groups are reduced while the file is read: each column and operator has a stream
- * of groups, and lines are not stored.
+ * that is possible, groups are reduced while the file is read: each column and operator has a
+ * stream of groups, and lines are not stored.
  *
- *    Oslo,3   Rome,21   Oslo,4     codes 0 1 0, values 3 21 4  -->  the streams of sum, of max, ... */
+ *    Oslo,3   Rome,21   Oslo,4     codes 0 1 0, values 3 21 4  -->  streams of sum, max, ... */
 #define _GNU_SOURCE
 #include "reduce.h"
 

@@ -58,7 +58,7 @@ int dtype_option(const options *o, enum option id, tally_dtype *dtype)
 }
 
 /* An unknown device and an unusable one give the same exit code, 3. tally_open checks the number
- * in cpu:0, because it knows how many devices there are. */
+ * in cpu:0, because it knows how many devices there are; and says why a kind has none. */
 static int device_check(const char *device)
 {
     const size_t kind = strcspn(device, ",:");
@@ -66,7 +66,12 @@ static int device_check(const char *device)
         if (strcspn(*name, ":") == kind && memcmp(*name, device, kind) == 0) return DONE;
     char base[64];
     snprintf(base, sizeof base, "%.*s", (int)strcspn(device, ","), device);
-    return fail_choice(NO_DEVICE, "device", base, device_names());
+    const char *const needs = device_needs(device, kind);
+    tally *ctx = NULL;
+    if (needs && tally_open(&ctx, base))
+        return fail(NO_DEVICE, "%s; it needs %s", tally_error(NULL), needs);
+    tally_close(ctx);
+    return needs ? DONE : fail_choice(NO_DEVICE, "device", base, device_names());
 }
 
 /* ---- users' operators: --op-file [NAME=]FILE ---- */

@@ -112,8 +112,8 @@ int bad_data(const char *format, ...)
 /* The exit code for the status of a call of the library. Prints its sentence if it failed. */
 int code_of(const tally *ctx, tally_status status);
 int fail_memory(const char *what, int64_t bytes);
-/* Memory of zeros for `count` elements of `size` bytes, also if count is 0. If there is none, prints
- * the sentence that `what` needs it and sets *code. NULL: *code is, or was, not DONE. */
+/* Memory of zeros for `count` elements of `size` bytes, also if count is 0. If there is none,
+ * prints the sentence that `what` needs it and sets *code. NULL: *code is, or was, not DONE. */
 void *memory_for(int *code, const char *what, int64_t count, size_t size);
 /* memory_for for a copy of text, which may be NULL. */
 char *text_for(int *code, const char *what, const char *text);

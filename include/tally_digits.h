@@ -13,10 +13,10 @@
 extern "C" {
 #endif
 
-/* An exact sum (like tally_exact, chapter 18 of tally_stream.h) of values that come one at a time. The
- * struct is followed in memory by its digits, as many as the values need: about 100 bytes if the
- * exponents of the values are close, at most 1.2 KB. It is plain data without pointers, so memcpy
- * and realloc may move it. The sum of no values is tally_digits_bytes(room) bytes of 0 with
+/* An exact sum (like tally_exact, chapter 18 of tally_stream.h) of values that come one at a time.
+ * The struct is followed in memory by its digits, as many as the values need: about 100 bytes if
+ * the exponents of the values are close, at most 1.2 KB. It is plain data without pointers, so
+ * memcpy and realloc may move it. The sum of no values is tally_digits_bytes(room) bytes of 0 with
  * `room` set. */
 typedef struct tally_digits {
     int64_t count, nan, plus, minus; /* the numbers of values: all, NaN, +inf, -inf */

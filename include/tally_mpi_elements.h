@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tally_mpi_elements.h - the call tally_mpi_allreduce of tally_mpi.h, which moves elements between ranks.
- * Include tally_mpi.h instead. Names that end in _ are private. */
+ * tally_mpi_elements.h - the call tally_mpi_allreduce of tally_mpi.h, which moves elements between
+ * ranks. Include tally_mpi.h instead. Names that end in _ are private. */
 #ifndef TALLY_MPI_ELEMENTS_H
 #define TALLY_MPI_ELEMENTS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tally_mpi_window.h - the call tally_mpi_window of tally_mpi.h, which moves elements between ranks.
- * Include tally_mpi.h instead. Names that end in _ are private. */
+ * tally_mpi_window.h - the call tally_mpi_window of tally_mpi.h, which moves elements between
+ * ranks. Include tally_mpi.h instead. Names that end in _ are private. */
 #ifndef TALLY_MPI_WINDOW_H
 #define TALLY_MPI_WINDOW_H
 

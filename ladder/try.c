@@ -12,7 +12,7 @@ enum { SMALL_N = 1 << 16 };
 static const double MODEL_OPERATIONS_MOST = 0x1p28; /* operations of the model: a few seconds */
 
 /* Complaints in the row that the table, JSON and the page show. */
-static void tell(row *x, const student *s, const examination *e)
+static void explain(row *x, const student *s, const examination *e)
 {
     char *const to = x->reason;
     const size_t capacity = sizeof x->reason;
@@ -83,7 +83,7 @@ int ladder_try(const ladder_options *o, const char *file, FILE *out, ladder_erro
             x->text = s.text;
             code = run_rung(&r, both, p, timed, x, error);
         }
-        tell(x, &s, &e);
+        explain(x, &s, &e);
         x->trials = e.trials;
         x->trials_wrong = e.wrong;
         if (x->verdict == WRONG) r.wrong++;

@@ -16,8 +16,8 @@ typedef struct rows {
     tally_digits *sum[]; /* in the order of the bits */
 } rows;
 
-/* The aggregates. In regr_slope(y, x), as SQL has it, the first argument is the dependent one: there
- * rows_add's x is the y of tally's slope. */
+/* The aggregates. In regr_slope(y, x), as SQL has it, the first argument is the dependent one:
+ * there rows_add's x is the y of tally's slope. */
 static const struct {
     const char *name;
     int which, needs, arguments;

@@ -121,8 +121,8 @@ static void refused(const unsigned char *bytes, size_t n, const char *what)
     if (!status) tally_fragment_free(f);
 }
 
-/* `bytes` good bytes, altered, with a checksum that fits: refused, or a fragment that can be used and saves as the same
-   bytes. */
+/* `bytes` good bytes, altered, with a checksum that fits: refused, or a fragment that can be used
+   and saves as the same bytes. */
 static void hostile_bytes(const unsigned char *good, size_t bytes)
 {
     tally *ctx = contexts[0];

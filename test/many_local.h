@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Memory of the members of a context of several devices, and what lies in it. Part of test_many.c. */
+ * Memory of the members of a context of several devices, and what lies in it. Part of test_many.c.
+ */
 #ifndef TALLY_TEST_MANY_LOCAL_H
 #define TALLY_TEST_MANY_LOCAL_H
 

@@ -11,7 +11,7 @@
 /* of tl_data, and MASKED */
 static const char *const data_names[] = {"plain", "hostile", "zeros", "bits", "masked"};
 
-/* ---- the law, faster than the spec executes it; the spec takes the place of these where a case is small ---- */
+/* ---- the law, faster than the spec executes it; small cases use the spec itself ---- */
 
 /* A state, or ABSENT. */
 typedef struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The verbs by key beside the verbs on each group alone, by memcmp: every operator and type, of one
- * and two inputs, validity bits of inputs, codes and results, strides, few and many groups, threads.
- * Bad arguments write nothing. */
+ * and two inputs, validity bits of inputs, codes and results, strides, few and many groups,
+ * threads. Bad arguments write nothing. */
 #include "check.h"
 #include <stdlib.h>
 

@@ -328,6 +328,11 @@ bad 2 'tally reduce sum,,max a.txt' "tally: the operators 'sum,,max' have an emp
 bad 2 'tally reduce argmax:1 a.txt' "tally: op is 'argmax:1': 'argmax' takes no parameter, and '1' was given"
 bad 2 'tally reduce sum:1 a.txt --dtype f32' "tally: op is 'sum:1': 'sum' takes no parameter, and '1' was given; its suffixes are :f64 and :exact"
 bad 2 'tally reduce' "tally: which operator? \`tally reduce sum FILE\`; \`tally ops\` lists them, \`tally help reduce\` explains"
+bad 2 'tally window sum -w 2 --group a t.csv' "tally: there is no option of \`tally window\` 'group'; did you mean --by?"
+bad 2 'tally reduce std --ddof 1 a.txt' "tally: there is no option of \`tally reduce\` 'ddof'; did you mean a parameter of the operator, as in std:1?"
+bad 2 'tally devices -v' "tally: there is no option of \`tally devices\` '-v'; did you mean -V?"
+ok "tally reduce sum --dof 1 a.txt 2>&1 | grep -c 'did you mean' || true" 0
+ok "(tally reduce quantile:0.5 a.txt 2>&1 || true) | cut -d'?' -f1" "tally: there is no operator 'quantile'; did you mean 'min' or 'max' (there are no others)"
 bad 2 'tally reduce sum --dtype f33 a.txt' "tally: there is no dtype 'f33'; did you mean 'f32'? choices: i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64"
 bad 2 'tally reduce sum --column price --threads 1 --column=qty t.csv' 'tally: --column is given twice: write --column price,qty'
 bad 2 'seq 4 | tally window sum -w 2 --width 3' "tally: --width is given twice, as '2' and as '3'"

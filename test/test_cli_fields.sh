@@ -74,6 +74,7 @@ done
 bad 1 "tally reduce mean $of jan.nc warm.nc" "tally: warm.nc: the units of v are 'degC', and in jan.nc 'K': files that are joined must have the same units"
 bad 1 "tally reduce mean $of jan.nc none.nc warm.nc" "tally: warm.nc: the units of v are 'degC', and in jan.nc 'K': files that are joined must have the same units"
 bad 1 "tally window first -w 1 $of jan.nc --minus warm.nc" "tally: --minus warm.nc: the units of v are 'degC', and in jan.nc 'K': must be the same"
+bad 2 'tally reduce sum --variable v --axis time --by month jan.nc' "tally: jan.nc has no variable 'month'; that part of its dates is --by time.month"
 bad 2 'tally reduce sum --variable v --axis time --by time.week jan.nc' "tally: there is no part of a date 'week'; choices: year, season, month, day, hour, dayofyear"
 bad 2 'tally reduce sum --variable v --axis time --by when.week jan.nc' "tally: jan.nc: no variable 'when.week'; the variables are time(time 2), v(time 2, x 2)"
 # levels keep the order of the command line
@@ -168,7 +169,7 @@ done
 awk '{ print > "lat" int((NR - 1) % 12 / 3) ".txt" }' g.txt
 same "tally reduce nansum --hex --dtype f64 --axis time,lon $g" 'for i in 0 1 2 3; do tally reduce nansum --hex lat$i.txt; done'
 bad 2 "tally reduce sum --axis lat,lat $g" "tally: --axis is 'lat,lat': dimension 1 is there twice"
-bad 2 "tally reduce sum --axis lat,lev $g" "tally: there is no dimension of g.nc 'lev'; did you mean 'lat'? choices: time, lat, lon"
+bad 2 "tally reduce sum --axis lat,lev $g" "tally: there is no dimension of g.nc 'lev'; choices: time, lat, lon"
 bad 2 "tally scan sum --axis lat,lon $g" "tally: --axis is 'lat,lon': several axes are for reduce without --by"
 # the same weights written out for every element
 for k in 0 1 2 3; do for j in 1 2 3; do echo $((1 << k)); done; done >one.txt

@@ -21,8 +21,14 @@ done
 tally devices | sed -nE 's/^([a-z]+(:[0-9]+)?) .*/\1/p' | while read -r device; do
     grep -qE "^$device +(ok|no)  " <<<"$answer" || { echo "FAILED: no line for $device"; exit 1; }
 done || bad=1
-[ "$(grep -cE '^  (sum|running sum|rolling mean of 50) +[#.]{24} +[0-9]+ %  +[0-9.]+ GB/s$' <<<"$answer")" -eq 3 ] || fail "the speed: $answer"
+[ "$(grep -cE '^  (sum|running sum|rolling mean of 50) +[#.]{24} +[0-9]+ %  +[0-9.]+ of [0-9.]+ GB/s$' <<<"$answer")" -eq 3 ] || fail "the speed: $answer"
 grep -q '^law       ok   200 cases from seed 1 equal the law bit for bit' <<<"$answer" || fail "the law: $answer"
+
+# ---- on a terminal lines fit it ----
+if script -qec true /dev/null >/dev/null 2>&1; then
+    script -qec "stty cols 72; '$TALLY_CLI' doctor --runs 0 --cases 5" /dev/null | tr -d '\r' >fits
+    [ "$(grep -c '^law ' fits)" -eq 1 ] && [ -z "$(awk 'length > 72' fits)" ] || fail "on a terminal of 72 columns: $(cat fits)"
+fi
 
 # ---- what is missing is named with its reason, and is no error ----
 mkdir -p none
@@ -52,12 +58,14 @@ fi
 
 # ---- for programs ----
 if command -v python3 >/dev/null; then
-    tally doctor --json --runs 1 --cases 7 | python3 -c '
+    tally doctor --json --runs 3 --cases 7 | python3 -c '
 import json, sys
 d = json.load(sys.stdin)
 assert set(d) >= {"version", "order", "system", "release", "machine", "parts", "isa", "threads", "speed", "law"}, d
 assert {"cpu", "compiler", "netcdf"} <= {p["name"] for p in d["parts"]} and all(p["text"] for p in d["parts"]), d
 assert len(d["speed"]) == 3 and all(s["gb_per_s"] > 0 and s["fraction"] > 0 for s in d["speed"]), d
+for s in d["speed"]:  # like beside like: the fraction is that of the two rates (four digits each)
+    assert abs(s["gb_per_s"] / s["ceiling_gb_per_s"] / s["fraction"] - 1) < 2e-3, s
 assert d["law"]["ok"] is True and d["law"]["cases"] == 7, d
 ' || fail "--json"
     tally doctor --json --runs 0 --cases 1 | python3 -c 'import json, sys; assert json.load(sys.stdin)["speed"] == []' || fail "--json --runs 0"
@@ -77,6 +85,8 @@ answer=$(tally doctor me 2>&1)
 [ $? -eq 2 ] && [[ $answer == 'tally: `tally doctor` takes no operand, and '\''me'\'' is one' ]] || fail "an operand: $answer"
 answer=$(tally doctor --cases 0 2>&1)
 [ $? -eq 2 ] && [[ $answer == "tally: --cases"* ]] || fail "no cases: $answer"
+answer=$(CUDA_VISIBLE_DEVICES= OCL_ICD_VENDORS=$PWD/none tally reduce sum --device opencl /dev/null 2>&1)
+[ $? -eq 3 ] && [[ $answer == *"there are 0 OpenCL devices here; it needs libOpenCL"* ]] || fail "a kind without devices: $answer"
 answer=$(tally doctor --device tpu 2>&1)
 [ $? -eq 3 ] || fail "a device that is none: $answer"
 [ $bad -eq 0 ] && echo "doctor: what is here and what is not is said"

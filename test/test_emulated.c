@@ -343,8 +343,8 @@ static void check_bound(const bound *b, const char *only)
     int count = 0;
     while (operators[b->operators][count]) count++;
     const int64_t all = b->n * (b->layout == FLAT && b->verb < FIELD ? 1 : b->count);
-    /* Of large calls one or two below n, and one or two from n on; of others every second length once
-     * the kernel was launched, which some aligned case may be the first to do. */
+    /* Of large calls one or two below n, and one or two from n on; of others every second length
+     * once the kernel was launched, which some aligned case may be the first to do. */
     const int step = all < LARGE_FROM ? 1 : all < LARGE_FROM << 3 ? AROUND / 2 : AROUND + 1;
     for (int i = 0; i < count; i++) {
         if (only ? i : !check_long && i != picked[b->operators]) continue;

@@ -114,7 +114,7 @@ static void bad_bytes(const char *op, tally_dtype dtype, int ranges)
     if (ranges == 1) bad_names(good, bytes);
 }
 
-/* ---- bytes of version 1, saved when a variance's state still had its number of elements: test/fragments_1.txt ---- */
+/* ---- bytes of version 1, in which a variance's state has its number of elements ---- */
 
 /* Element i of what they were made of. */
 static void element_1(char *to, const char *op, tally_dtype dtype, int64_t i)

@@ -2,8 +2,8 @@
  * Outputs past the size from which results are stored around the caches, and rows long enough
  * for several threads: the same bits as in small pieces (streams, which store through the
  * caches), at every alignment, in place, on 1 to 3 threads. And so many short segments that the
- * results of a reduction, or of windows, are stored so too. And elements with strides, and columns, of
- * which 1 to 9 threads take blocks of a whole number of pages, one element more or one less. */
+ * results of a reduction, or of windows, are stored so too. And elements with strides, and columns,
+ * of which 1 to 9 threads take blocks of a whole number of pages, one element more or one less. */
 #include "check.h"
 #include "cpu/driver.h"
 

@@ -199,7 +199,8 @@ static void call_all(int cuda)
     free_programs();
 }
 
-/* The device has as many programs as it keeps, and the first one is of a call that needs one more. */
+/* The device has as many programs as it keeps, and the first one is of a call that needs one more.
+ */
 static void check_full(void)
 {
     tl_device *cpu;

@@ -103,7 +103,8 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
     snprintf(what, sizeof what, "%s %s %s %s", arch, op, tally_dtype_name(scalar->dtype), shape);
     /* exact: the registers of far values, six of 8 bytes, which few lanes need. window_table, walks
      * and scans of bytes were timed with what they spill (bench/results/2026-11-26-h200.txt,
-     * -windows.txt); so was scan_down of 4 bytes an element, whose 64 rows are faster than 32 (bench/tried.md) */
+     * -windows.txt); so was scan_down of 4 bytes an element, whose 64 rows are faster than 32
+     * (bench/tried.md) */
     const int some = scalar->user || print || !strcmp(shape, "exact") ||
                      !strcmp(shape, "window_table") || !strncmp(shape, "window_walk", 11) ||
                      !strncmp(shape, "window_last", 11) || !strncmp(shape, "window_nodes", 12),

@@ -67,7 +67,8 @@ static void after_fault(int number)
     _exit(2);
 }
 
-/* Runs a call on ctx, with the arrays `there` in device memory, and leaves their bytes in `host`. */
+/* Runs a call on ctx, with the arrays `there` in device memory, and leaves their bytes in `host`.
+ */
 static tally_status run_call(const struct call *call, place *c, tally *ctx, unsigned there,
                              unsigned used)
 {

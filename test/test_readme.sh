@@ -96,5 +96,18 @@ awk '/^static void chapter/ { sub(/^static void chapter/, "chapter "); sub(/\(.*
      /printf\(.*\/\/ / { sub(/.*\/\/ /, ""); print }' examples.c >want.txt
 ./program >got.txt || fail "the examples end with $?"
 diff -u --label "the comments" want.txt --label "what the examples print" got.txt || bad=1
+# scripts/mkoperators with a build of few operators: a sentence
+answer=$("$TALLY_SOURCE/scripts/mkoperators" --check false 2>&1)
+[ $? -eq 1 ] && [[ $answer != *Traceback* && $answer == *"needs a build of every operator"* ]] || fail "mkoperators: $answer"
+
+# scripts/demo: the part of the build that is done, on a terminal alone; what it prints itself fits 80 columns
+sed -n '/^progress()/,/^}/p' "$TALLY_SOURCE/scripts/demo" >progress.sh
+echo "printf '[  7%%] a.c\n[ 53%%] b.c\nwarning: 9%%\n' | progress" >>progress.sh
+[ -z "$(bash progress.sh)" ] || fail "scripts/demo shows progress without a terminal"
+if script -qec true /dev/null >/dev/null 2>&1; then
+    script -qec 'bash progress.sh' /dev/null | grep -q '7 %.*53 %' || fail "scripts/demo shows no progress"
+fi
+long=$(grep -nE "^ *(title|echo) [\"']" "$TALLY_SOURCE/scripts/demo" | sed -E "s/^([0-9]+): *(title|echo) /\1: /" | awk 'length > 87')
+[ -z "$long" ] || fail "scripts/demo has lines of more than 80 columns: $long"
 [ $bad -eq 0 ] && echo "readme: $commands commands, $programs programs and ${#chapters[@]} examples of headers did what they say"
 exit $bad

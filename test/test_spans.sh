@@ -36,7 +36,7 @@ key 18446744073709551616 "the number '18446744073709551616' is a time, and must 
 key 1e30 "the number '1e30' is a time, and must be in -2^63 .. 2^64 - 1"
 key 1.0000000000000000001 "the number '1.0000000000000000001' is a time, and must have at most 18 digits after the point"
 key 2024-05-01T00:00:00.1234567890 "the time '2024-05-01T00:00:00.1234567890' has more than nine digits after the second"
-key -1 "the time '-1' is before 0, the last one above: times must not fall"
+key -1 "the time '-1' is before 0, the last one above: times must not fall; those of each group: --by GROUP,TIME"
 bad 1 "printf 'h,t,x\na,18446744073709551615,1\nb,-1,1\n' | tally window sum --by h,t --column x --last 2" "tally: standard input:3:3: the time '-1' does not go with 18446744073709551615 above: times must all be in -2^63 .. 2^63 - 1, or all in 0 .. 2^64 - 1"
 must='must be a number above -2^63 and below 2^63 with at most 18 digits after the point, as the keys of --by are integers or decimals'
 for length in 9223372036854775808 1e19 1e-19 1e-400; do
@@ -117,7 +117,7 @@ done
 
 # the same instants, as people write them
 printf 't,x\n2024-02-29 23:59:59,1\n2024-03-01,2\n2024-03-01T00:00:00.000000001,4\n20240301T0000,8\n' >w.csv
-bad 1 'tally window sum --by t --last 1s w.csv' "tally: w.csv:5:1: the time '20240301T0000' is before 2024-03-01T00:00:00.000000001, the last one above: times must not fall"
+bad 1 'tally window sum --by t --last 1s w.csv' "tally: w.csv:5:1: the time '20240301T0000' is before 2024-03-01T00:00:00.000000001, the last one above: times must not fall; those of each group: --by GROUP,TIME"
 ok 'head -n 4 w.csv | tally window sum --by t --last 1s | paste -sd" "' '1 2 6'
 ok 'head -n 4 w.csv | tally window sum --by t --last 1000000001ns | paste -sd" "' '1 3 6'
 for row in '2024-05-01T14:00:00+02:00 2024-05-01T14:00:01+0200 2024-05-01T14:00:01+02' '-1e0 0 0.0' \
@@ -161,9 +161,9 @@ done
 times 2024-05-01T12:00:00.0000000001Z "the time '2024-05-01T12:00:00.0000000001Z' has more than nine digits after the second"
 times '' 'empty cell: the line has no time'
 times 2300-01-01T00:00Z "the time '2300-01-01T00:00Z' is not in 1677-09-21T00:12:44Z .. 2262-04-11T23:47:16Z, where nanoseconds fit 64 bits"
-times 2024-05-01T11:59:59.25Z "the time '2024-05-01T11:59:59.25Z' is before 2024-05-01T12:00:00Z, the last one above: times must not fall"
+times 2024-05-01T11:59:59.25Z "the time '2024-05-01T11:59:59.25Z' is before 2024-05-01T12:00:00Z, the last one above: times must not fall; those of each group: --by GROUP,TIME"
 bad 1 "printf 't,x\n2024-05-01,1\n2024-05-01T00:00Z,2\n' | tally window sum --skip-bad --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T00:00Z' cannot be compared with that of line 2, which has no zone"
-bad 1 "printf 't,x\n2024-05-01T01:30:00.5+05:30,1\n2024-05-01T01:30+05:30,2\n' | tally window sum --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T01:30+05:30' is before 2024-05-01T01:30:00.5+05:30, the last one above: times must not fall"
+bad 1 "printf 't,x\n2024-05-01T01:30:00.5+05:30,1\n2024-05-01T01:30+05:30,2\n' | tally window sum --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T01:30+05:30' is before 2024-05-01T01:30:00.5+05:30, the last one above: times must not fall; those of each group: --by GROUP,TIME"
 bad 1 "printf 't,x\n2024-05-01T01:30-03:00,1\n2024-05-01T01:30+03:00,2\n' | tally window sum --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T01:30+03:00' cannot be compared with that of line 2, which has the zone -03:00; --utc takes times of several zones as UTC"
 bad 1 "printf 't,x\n1,1\n2024-05-01,2\n' | tally window sum --by t --last 2" "tally: standard input:3:1: the time '2024-05-01' cannot be compared with that of line 2, which is a number"
 bad 1 "printf 'h,t,x\na,2,1\nb,1,1\na,1.5,1\n' | tally window sum --by h,t --last 2 --column x" "tally: standard input:4:3: the time '1.5' is before 2, the last one of its group above: times must not fall"

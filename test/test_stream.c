@@ -38,7 +38,8 @@ static int64_t chunk(int64_t left, int64_t typical)
     return n < left ? n : left;
 }
 
-/* Pushes everything in chunks; returns how many results came. Every push must keep to its capacity. */
+/* Pushes everything in chunks; returns how many results came. Every push must keep to its capacity.
+ */
 static int64_t pump(const flow *f, tally_stream *s, char *out, int64_t typical, int in_place)
 {
     int64_t made = 0, produced = 0, size = f->o.result;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void let_go(void *array)
+static void drop_reference(void *array)
 {
     if (!Py_IsInitialized()) return; /* the interpreter ended before the other library */
     PyGILState_STATE state = PyGILState_Ensure();
@@ -19,12 +19,12 @@ static void let_go(void *array)
 
 static void delete_new(pt_dl_versioned *m)
 {
-    let_go(m->manager);
+    drop_reference(m->manager);
     free(m);
 }
 static void delete_old(pt_dl_managed *m)
 {
-    let_go(m->manager);
+    drop_reference(m->manager);
     free(m);
 }
 
@@ -118,7 +118,7 @@ PyObject *pt_array_dlpack_device(PyObject *self, PyObject *unused)
 static void release_schema(pt_arrow_schema *schema) { schema->release = NULL; }
 static void release_array(pt_arrow_array *array)
 {
-    let_go(array->private_data);
+    drop_reference(array->private_data);
     free(array->buffers);
     array->release = NULL;
 }

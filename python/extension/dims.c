@@ -209,7 +209,7 @@ static void extent(const pt_operand *a, int64_t bytes, uintptr_t *low, uintptr_t
             *high += (uintptr_t)((a->shape[i] - 1) * a->strides[i]);
 }
 
-int pt_meet(const pt_operand *a, const pt_operand *b, int64_t bytes_a, int64_t bytes_b)
+int pt_overlap(const pt_operand *a, const pt_operand *b, int64_t bytes_a, int64_t bytes_b)
 {
     uintptr_t p, q, r, s;
     if (!a->size || !b->size) return 0;
@@ -218,7 +218,7 @@ int pt_meet(const pt_operand *a, const pt_operand *b, int64_t bytes_a, int64_t b
             .data = (char *)(uintptr_t)a->chunks[i].data, .ndim = 1, .size = a->chunks[i].n};
         chunk.shape[0] = chunk.size;
         chunk.strides[0] = bytes_a;
-        if (pt_meet(&chunk, b, bytes_a, bytes_b)) return 1;
+        if (pt_overlap(&chunk, b, bytes_a, bytes_b)) return 1;
     }
     if (a->chunks) return 0;
     extent(a, bytes_a, &p, &q);

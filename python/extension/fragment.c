@@ -58,7 +58,7 @@ static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, i
         if (status) break;
         status = tally_fragment_merge(*whole, part);
         tally_fragment_free(part);
-        if (!status) status = pt_went_on(now);
+        if (!status) status = pt_advance(now);
     }
     free(packed);
     if (status) {

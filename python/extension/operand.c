@@ -195,7 +195,7 @@ void pt_close(pt_operand *a)
 
 /* Whether the object's class has the attribute. Attributes of the instance do not count: a
  * protocol is a property of the type. */
-static int speaks(PyObject *object, const char *name)
+static int class_has(PyObject *object, const char *name)
 {
     PyObject *found = pt_attribute((PyObject *)Py_TYPE(object), name);
     if (!found) PyErr_Clear();
@@ -336,17 +336,18 @@ static int open_protocol(PyObject *object, pt_operand *a, int writable)
     if (is_ndarray(object)) return open_ndarray(object, a, writable);
     if ((read = pt_from_library(object, a))) return read;
     /* a write to NumPy's scalars would reach a temporary copy */
-    if (writable && speaks(object, "__array_wrap__") && !speaks(object, "__setitem__")) return 0;
+    if (writable && class_has(object, "__array_wrap__") && !class_has(object, "__setitem__"))
+        return 0;
     if (PyObject_CheckBuffer(object) && (!PyBytes_Check(object) || !writable)) {
-        if (speaks(object, "__array_namespace__")) a->kind = PT_OTHER; /* such as jax.Array */
+        if (class_has(object, "__array_namespace__")) a->kind = PT_OTHER; /* such as jax.Array */
         /* NumPy's scalars have buffers too, but NumPy converts them */
-        if (!speaks(object, "__array_wrap__") && (read = pt_from_buffer(object, a, writable)))
+        if (!class_has(object, "__array_wrap__") && (read = pt_from_buffer(object, a, writable)))
             return read;
     }
     if (!writable && package_of(object) == PANDAS) return open_converted(object, a);
     a->kind = PT_OTHER;
     if (!writable && (read = pt_from_arrow(object, a))) return read;
-    if (speaks(object, "__dlpack__") && (!writable || speaks(object, "__setitem__")) &&
+    if (class_has(object, "__dlpack__") && (!writable || class_has(object, "__setitem__")) &&
         (read = pt_from_dlpack(object, a)))
         return read;
     if ((read = pt_from_cuda(object, a)) || (read = pt_from_interface(object, a))) return read;

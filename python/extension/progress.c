@@ -17,7 +17,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int tell(void)
+static int call_callback(void)
 {
     PyObject *answer = PyObject_CallFunction(
         callback, "LL", (long long)(done < total ? done : total), (long long)total);
@@ -38,14 +38,14 @@ void pt_begin(int64_t elements)
 
 void pt_more(int64_t elements) { total += elements; }
 
-tally_status pt_went_on(int64_t elements)
+tally_status pt_advance(int64_t elements)
 {
     done += elements;
     /* at the end Python itself looks for signals */
     if ((done >= total && !callback) || now() < next) return TALLY_OK;
     PyGILState_STATE state = PyGILState_Ensure();
     int raised = PyErr_CheckSignals();
-    if (!raised && callback) raised = tell();
+    if (!raised && callback) raised = call_callback();
     PyGILState_Release(state);
     next = now() + 0.1;
     return raised ? PT_INTERRUPTED : TALLY_OK;
@@ -55,7 +55,7 @@ int pt_end(int failed)
 {
     if (!failed && callback && called) {
         done = total;
-        failed = tell();
+        failed = call_callback();
     }
     return failed;
 }

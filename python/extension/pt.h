@@ -100,7 +100,8 @@ int pt_open_places(PyObject *object, const char *name, pt_operand *a);
 /* Raises an exception if a's object and this one have labels (pandas, xarray) that differ,
  * because elements are paired by position. */
 int pt_same_labels(const pt_operand *a, PyObject *object, const char *name);
-/* Whether the object is of pandas, Polars, pyarrow or xarray; whether it is of Polars or pyarrow. */
+/* Whether the object is of pandas, Polars, pyarrow or xarray; whether it is of Polars or pyarrow.
+ */
 int pt_is_labelled(PyObject *object);
 int pt_is_column(PyObject *object);
 /* Leaves out the elements for which `where`, broadcast to a, is 0 (or not 0 if `inverted`). None
@@ -319,9 +320,9 @@ void pt_pack(char *to, const pt_elements *from, int64_t first, int64_t count);
 /* The reverse: copies dense elements to places in `to`, by the strides `out`. */
 void pt_unpack(char *to, const char *from, const pt_dim *dim, int dims, int64_t count,
                int64_t bytes);
-/* pt_meet: whether the memory of two operands overlaps. pt_distinct: whether all elements of an
+/* pt_overlap: whether the memory of two operands overlaps. pt_distinct: whether all elements of an
  * operand have different places. */
-int pt_meet(const pt_operand *a, const pt_operand *b, int64_t bytes_a, int64_t bytes_b);
+int pt_overlap(const pt_operand *a, const pt_operand *b, int64_t bytes_a, int64_t bytes_b);
 int pt_distinct(const pt_operand *a, int64_t bytes);
 /* Whether every stride is a multiple of the element size. */
 int pt_even(const pt_operand *a, int64_t bytes);
@@ -370,7 +371,7 @@ void pt_begin(int64_t elements);
 void pt_more(int64_t elements);
 /* Called without the GIL, between pieces: this many more elements are done. PT_INTERRUPTED if a
  * signal's handler or the callback raised an exception. */
-tally_status pt_went_on(int64_t elements);
+tally_status pt_advance(int64_t elements);
 /* Ends the call. Returns not 0 if it failed, or if the callback fails. */
 int pt_end(int failed);
 /* The number of elements per piece: fewer than usual if there is a callback. */

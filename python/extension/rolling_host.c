@@ -79,7 +79,8 @@ static void blank_rows(const rolling *r, char *block, int64_t first, int64_t ste
     }
 }
 
-/* Sets results in `out` with too few observations to NaN. Without counts these have too few rows. */
+/* Sets results in `out` with too few observations to NaN. Without counts these have too few rows.
+ */
 static void blank(const rolling *r, const int64_t *counts, char *out)
 {
     int64_t inner = 1, n = r->a.shape[r->axis], bytes = (int64_t)tally_dtype_size(r->wanted);
@@ -172,7 +173,7 @@ static tally_status find_pairs(rolling *r)
     at = bytes;
     mark_pairs(r->next, 0, r->next->data, &at);
     r->all_observed = !memchr(bytes, 0, (size_t)r->a.size);
-    return pt_went_on(r->a.size);
+    return pt_advance(r->a.size);
 }
 
 tally_status pt_rolling_find_nan(tally *ctx, rolling *r)
@@ -181,7 +182,7 @@ tally_status pt_rolling_find_nan(tally *ctx, rolling *r)
     if (!r->all_observed && r->next && r->a.size) return find_pairs(r);
     if (r->all_observed || (r->a.dtype < TALLY_F16 && !r->a.valid)) {
         r->all_observed = 1;
-        return pt_went_on(r->a.size);
+        return pt_advance(r->a.size);
     }
     tally_status status = pt_walk_reduce(ctx, &r->count, &r->a, ~(uint64_t)0, (char *)&numbers);
     r->all_observed = numbers == r->a.size;
@@ -265,7 +266,7 @@ tally_status pt_rolling_on_host(tally *ctx, rolling *r, pt_operand *out)
     tally_status status = r->a.size && shows_nan(r) ? try_plain(ctx, r, out, &folded) : TALLY_OK;
     if (!status && folded) {
         r->all_observed = 1;
-        status = pt_went_on(r->a.size);
+        status = pt_advance(r->a.size);
     } else if (!status) {
         status = pt_rolling_find_nan(ctx, r);
     }
@@ -295,7 +296,7 @@ tally_status pt_rolling_on_host(tally *ctx, rolling *r, pt_operand *out)
                             : windows(ctx, r, verb, &r->a, &values);
         if (!status && slides) {
             pt_more(r->a.size);
-            status = pt_went_on(r->a.size);
+            status = pt_advance(r->a.size);
         } else if (!status && !r->all_observed && r->least > 0 && !counts_there) {
             pt_more(r->a.size);
             status = windows(ctx, r, &r->count, r->next ? &r->pairs : &r->a, &counts);

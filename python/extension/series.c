@@ -76,12 +76,12 @@ static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, 
     if (check_out(verb, out) || check_device(verb, a, out) ||
         (verb->next && check_device(verb, verb->next, out)))
         return -1;
-    if (verb->next && pt_meet(verb->next, out, (int64_t)tally_dtype_size(verb->next->dtype),
-                              verb->out_bytes / verb->info.lanes)) {
+    if (verb->next && pt_overlap(verb->next, out, (int64_t)tally_dtype_size(verb->next->dtype),
+                                 verb->out_bytes / verb->info.lanes)) {
         PyErr_SetString(PyExc_ValueError, "out overlaps next: give it memory of its own");
         return -1;
     }
-    if (pt_meet(a, out, verb->in_bytes, verb->out_bytes / verb->info.lanes) &&
+    if (pt_overlap(a, out, verb->in_bytes, verb->out_bytes / verb->info.lanes) &&
         !in_place(verb, a, out)) {
         PyErr_Format(
             PyExc_ValueError, "out overlaps %s: give it memory of its own%s", a->name,

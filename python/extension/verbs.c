@@ -193,8 +193,8 @@ static int reduce_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, 
     if (pt_check_device(a, mask, out) || (verb->next && pt_check_device(verb->next, mask, out)))
         return -1;
     for (const pt_operand *in = a; in; in = in == a ? verb->next : NULL) {
-        if (!pt_meet(in, out, (int64_t)tally_dtype_size(in->dtype),
-                     verb->out_bytes / verb->info.lanes))
+        if (!pt_overlap(in, out, (int64_t)tally_dtype_size(in->dtype),
+                        verb->out_bytes / verb->info.lanes))
             continue;
         PyErr_Format(PyExc_ValueError, "out overlaps %s: give it memory of its own", in->name);
         return -1;

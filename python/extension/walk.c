@@ -89,7 +89,7 @@ static tally_status stream_pieces(tally *ctx, const pt_verb *verb, tally_dtype d
         const void *x = next_piece(p, &now);
         status = tally_stream_push(stream, x, now, out, &made);
         if (verb->what != PT_REDUCE && !status) out += made * verb->out_bytes;
-        if (!status) status = pt_went_on(now);
+        if (!status) status = pt_advance(now);
     }
     int64_t made;
     if (!status) status = tally_stream_finish(stream, out, &made);
@@ -166,7 +166,7 @@ static tally_status reduce_rows(tally *ctx, const pt_verb *verb, const pt_operan
             v.next = &w;
         }
         status = tally_reduce(ctx, verb->op, &v, p->out + row * verb->out_bytes);
-        if (!status) status = pt_went_on(now * n);
+        if (!status) status = pt_advance(now * n);
     }
     return status;
 }
@@ -211,7 +211,7 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
         do {
             from.data = p.in;
             status = reduce_packed(ctx, verb, a->dtype, &from, n, p.out);
-        } while (!status && !(status = pt_went_on(n)) && step(keep, nk, at, &p));
+        } while (!status && !(status = pt_advance(n)) && step(keep, nk, at, &p));
         return status;
     }
     pt_dim rows = nk ? keep[--nk] : (pt_dim){.n = 1}, one = nf ? fold[0] : (pt_dim){.n = 1};
@@ -278,7 +278,7 @@ static tally_status ranges(tally *ctx, const pt_verb *verb, const tally_view *in
                 pt_offset(out->data, (row * out->row_stride + at * out->stride) * verb->out_bytes);
             status = tally_window_ranges(ctx, verb->op, &x, verb->start + at, verb->end + at, y.n,
                                          &y, verb->least);
-            if (!status) status = pt_went_on(0);
+            if (!status) status = pt_advance(0);
         }
     }
     return status;
@@ -365,7 +365,7 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
                 v.next = &second;
             }
             status = one_call(ctx, verb, &v, &w);
-            if (!status) status = pt_went_on(now * n);
+            if (!status) status = pt_advance(now * n);
         }
     } while (!status && step(keep, nk, at, &p));
     return status;

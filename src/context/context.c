@@ -116,8 +116,9 @@ static int distance(const char *a, const char *b)
 static const char *nearest(const char *given, const char *const *names)
 {
     const char *best = NULL;
-    /* one typing error in a short word, more in a long one */
-    int least = 1 + (int)strlen(given) / 3;
+    /* one typing error in a word of up to 3 letters, more in a longer one */
+    const int length = (int)strlen(given);
+    int least = length < 4 ? 1 : 1 + length / 3;
 
     for (; *names; names++) {
         const int d = distance(given, *names);
@@ -138,6 +139,8 @@ static const foreign operators[] = {
     {"avg", "'mean'"},
     {"average", "'mean'"},
     {"median", "'mean' (there are no quantiles)"},
+    {"quantile", "'min' or 'max' (there are no others)"},
+    {"percentile", "'min' or 'max' (there are no others)"},
     {"stddev", "'std'"},
     {"stdev", "'std'"},
     {"variance", "'var'"},

@@ -35,6 +35,15 @@ int tl_view_meets_numbers(const tally_view *v, int64_t bytes, const int64_t *num
 tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
                              const tally_view *out, int64_t out_bytes, int in_place);
 
+static inline int64_t tl_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t tl_max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* x between low and high; low if it is above high. */
+static inline int64_t tl_clamp(int64_t x, int64_t low, int64_t high)
+{
+    return tl_max(low, tl_min(x, high));
+}
+
 static inline int64_t tl_element_bytes(const tally_view *v)
 {
     return (int64_t)tally_dtype_size(v->dtype);
@@ -103,7 +112,7 @@ static inline tally_view tl_view_part(const tally_view *v, int64_t at, int64_t n
 }
 
 /* The transposed view: sequence k has element k of every sequence of v. */
-static inline tally_view tl_view_turned(const tally_view *v)
+static inline tally_view tl_view_transposed(const tally_view *v)
 {
     assert(!v->offsets);
     tally_view t = *v;

@@ -73,8 +73,8 @@ typedef struct tl_lanes_to {
     /* direct: `lower` writes to out; width is a multiple of the kernels' lanes. stream: with
      * non-temporal stores; not direct: the rows are adjacent */
     int direct, stream;
-    /* Of each row only the lines that begin in the first `lines` columns are stored; `first`: and
-     * what is before them. 0: all columns */
+    /* Of each row only the cache lines that begin in the first `lines` columns are stored; with
+     * `first`, also the columns before them. 0: all columns */
     int64_t lines;
     int first;
 } tl_lanes_to;
@@ -277,8 +277,8 @@ typedef struct tl_columns {
     /* Kernels may read elements beyond the last column of a strip: they are of other columns or of
      * the next row, and no thread writes there. */
     int overread;
-    /* Strips store whole lines of rows that begin anywhere, and compute so many columns of the next
-     * strip for that; or 0. */
+    /* 0, or strips store whole cache lines: then a strip also computes so many columns of the next
+     * one. */
     int64_t lines;
 } tl_columns;
 

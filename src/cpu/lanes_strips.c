@@ -12,15 +12,15 @@
 #include <string.h>
 
 enum {
-    PACKED = 64,        /* wider rows of results in the cache are written in place */
-    AHEAD = 16,         /* prefetch distance in rows; of narrow rows more, */
-    AHEAD_BYTES = 2048, /* of so many bytes */
-    STAGED = 16384,     /* bytes of narrow results that are staged at a time, */
-    STAGED_ROW = 64,    /* of rows that are longer */
-    JOINED = 16         /* columns whose nodes a thread joins at a time */
+    PACKED = 64,           /* wider rows of results in the cache are written in place */
+    PREFETCH_ROWS = 16,    /* least prefetch distance, in rows */
+    PREFETCH_BYTES = 2048, /* least prefetch distance, in bytes */
+    STAGED = 16384,        /* bytes of narrow results in the staging buffer */
+    STAGED_ROW = 64,       /* rows of narrow results up to so many bytes are not staged */
+    JOINED = 16            /* columns whose nodes a thread joins at a time */
 };
 
-/* Does strip s begin with a line? */
+/* Do the first columns of strip s lie in a cache line that the strip before it stores? */
 static int is_cut(const tl_columns *c, int64_t s)
 {
     return c->lines && s > 0 && s * c->strip + c->lines <= c->job->in->rows;
@@ -69,8 +69,8 @@ static int strip_at(const tl_columns *c, const tl_lanes_buffers *buffers, int64_
     if (c->overread && from->width % lanes)
         from->direct = rows_in_place(in, col, (from->width + lanes - 1) & -lanes);
     if (from->direct && c->prefetch) {
-        const int64_t narrow = AHEAD_BYTES / (llabs(in->stride) * bytes);
-        from->prefetch_distance = tl_max(narrow, AHEAD);
+        const int64_t narrow = PREFETCH_BYTES / (llabs(in->stride) * bytes);
+        from->prefetch_distance = tl_max(narrow, PREFETCH_ROWS);
     }
     if (from->width == 0) return 0;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "context/device.h"
+#include "context/view.h"
 #include "law/counter.h"
 #include "operator/kernel.h"
 
@@ -55,15 +56,6 @@ enum {
     TL_SINGLE,        /* one sequence: staged states */
     TL_DENSE          /* and its dense parts (driver.c), or the ends of rows (window_rows.c) */
 };
-
-static inline int64_t tl_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t tl_max(int64_t a, int64_t b) { return a > b ? a : b; }
-
-/* x between low and high; low if it is above high. */
-static inline int64_t tl_clamp(int64_t x, int64_t low, int64_t high)
-{
-    return tl_max(low, tl_min(x, high));
-}
 
 /* The plan for windows. In nan forms that count, lower gives `empty` to windows of fewer than
  * min_count elements. */

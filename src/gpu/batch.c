@@ -189,7 +189,7 @@ tl_arguments_batch tl_batch_arguments(const tl_batch *b, tl_which which)
                         .in_place = in_place_arguments(b));
 }
 
-void tl_batch_store_arguments(tl_batch *b, tl_made_arguments *made)
+void tl_batch_store_arguments(tl_batch *b, tl_stored_arguments *made)
 {
     b->all = b->long_sequences = &made->all;
     made->all = tl_batch_arguments(b, TL_ALL_SEQUENCES);

@@ -154,11 +154,11 @@ tl_arguments_batch tl_batch_arguments(const tl_batch *b, tl_which which);
 
 /* Makes them once for the launches of a verb: sets b->all and b->long_sequences, which point into
  * *made. */
-typedef struct tl_made_arguments {
+typedef struct tl_stored_arguments {
     tl_arguments_batch all, long_sequences;
-} tl_made_arguments;
+} tl_stored_arguments;
 
-void tl_batch_store_arguments(tl_batch *b, tl_made_arguments *made);
+void tl_batch_store_arguments(tl_batch *b, tl_stored_arguments *made);
 
 /* Where results go: the caller's device memory, or a dense copy on the device that tl_results_close
  * copies to the host. */

@@ -159,7 +159,8 @@ static void other_frame(char *out, const tl_bad *bad)
                  : "");
 }
 
-/* The sentence for a time. In the table: 1 the cell, 2 what it conflicts with, 3 a hint. */
+/* The sentence for a time. In the table: 1 the cell, 2 what it conflicts with, 3 and 4
+ * hints. */
 static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
 {
     static const char *const sentences[] = {
@@ -170,7 +171,7 @@ static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
         "the number '$1' is a time, and must be in -2^63 .. 2^64 - 1",
         "the number '$1' is a time, and must have at most 18 digits after the point",
         [TL_CELL_FALLS - TL_CELL_TIME] =
-            "the time '$1' is before $2, the last one$3 above: times must not fall",
+            "the time '$1' is before $2, the last one$3 above: times must not fall$4",
         "the time '$1' does not go with $2 above: times must all be in -2^63 .. 2^63 - 1, or "
         "all in 0 .. 2^64 - 1",
         "'$1' is a number: a part such as .day needs a time (2024-05-01T13:30:00.5Z)"};
@@ -183,7 +184,8 @@ static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
         snprintf(out, SENTENCE, "empty cell: the line has no time");
     else
         fill(out, sentences[bad->why - TL_CELL_TIME],
-             (const char *[]){bad->text, bad->other, more});
+             (const char *[]){bad->text, bad->other, more,
+                              l->keys ? "" : "; those of each group: --by GROUP,TIME"});
 }
 
 /* The sentence for a number, or for the line. In the table: 1 the cell, 2 the dtype, 3 and 6

@@ -171,8 +171,7 @@ static tally_status spread(job *j)
     tl_device *d = t->member[0]->device;
     const tl_plan *const p = j->call.plan;
     const int64_t total = tl_view_elements(j->call.in), rows = j->call.in->rows;
-    const int64_t bytes =
-        p->op->elem_bytes > p->op->result_bytes ? p->op->elem_bytes : p->op->result_bytes;
+    const int64_t bytes = tl_max(p->op->elem_bytes, p->op->result_bytes);
     if (total < t->count * d->least_bytes / bytes) return tl_member_run(d, t->ctx, &j->call);
 
     /* Operators of users: the host joins their nodes, and two threads must not compile them at

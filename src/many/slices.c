@@ -146,11 +146,9 @@ enum { GRAINS_PER_SLICE = 64 }; /* at least 32: a grain is a power of two */
 static int64_t grain_of(const tl_devices *t, const tl_plan *plan, int64_t n)
 {
     const tl_device *d = t->member[0]->device;
-    const int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes
-                                                                        : plan->op->result_bytes;
+    const int64_t bytes = tl_max(plan->op->elem_bytes, plan->op->result_bytes);
     const int64_t least = (d->least_bytes + bytes - 1) / bytes;
-    const int64_t share = n / ((int64_t)GRAINS_PER_SLICE * t->count),
-                  want = least > share ? least : share;
+    const int64_t share = n / ((int64_t)GRAINS_PER_SLICE * t->count), want = tl_max(least, share);
     return want <= 1 ? 1 : (int64_t)1 << (tl_top_level(want - 1) + 1);
 }
 
@@ -160,9 +158,8 @@ static int64_t grain_of(const tl_devices *t, const tl_plan *plan, int64_t n)
 static int cut(const tl_devices *t, const tl_plan *plan, int64_t start, int64_t n, int64_t window,
                int64_t *cuts)
 {
-    int64_t grain = grain_of(t, plan, n), least = grain > window ? grain : window;
-    int count = n / least < t->count ? (int)(n / least) : t->count;
-    if (count < 1) count = 1;
+    const int64_t grain = grain_of(t, plan, n), least = tl_max(grain, window);
+    const int count = (int)tl_clamp(n / least, 1, t->count);
 
     for (int k = 0; k <= count; k++) {
         cuts[k] = (int64_t)((__int128)n * k / count);
@@ -269,8 +266,7 @@ static tally_status run_windows(tally *member, const tl_window_part *w, int64_t 
     tl_call call = *w->call;
     if (a >= b) return TALLY_OK;
 
-    const int64_t low = a > o.before ? a - o.before : 0,
-                  high = w->all - b > o.after ? b + o.after : w->all,
+    const int64_t low = tl_max(a - o.before, 0), high = tl_min(w->all, b + o.after),
                   results = edges == TALLY_EDGES_VALID ? b - a : high - low;
     char *const out = w->out + (a - w->from) * op->result_bytes,
                 *const more = results > b - a ? malloc((size_t)(results * op->result_bytes)) : out;
@@ -296,12 +292,7 @@ tally_status tl_member_windows(tally *member, const tl_window_part *w)
 {
     const tally_window_options *const o = w->call->window;
     const int64_t full = w->all - o->after, /* centres before .. full - 1 have full windows */
-        left = o->before < w->from ? w->from
-               : o->before < w->to ? o->before
-                                   : w->to,
-                  right = full < left    ? left
-                          : full < w->to ? full
-                                         : w->to;
+        left = tl_clamp(o->before, w->from, w->to), right = tl_clamp(full, left, w->to);
     TL_TRY(run_windows(member, w, w->from, left, o->edges));
     TL_TRY(run_windows(member, w, left, right, TALLY_EDGES_VALID));
     return run_windows(member, w, right, w->to, o->edges);

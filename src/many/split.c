@@ -164,8 +164,7 @@ static void gather(const sliding *w, int64_t from, int64_t to, char *x)
     const int64_t bytes = w->op->elem_bytes;
     for (int k = 0; k < w->used; k++) {
         const border *b = &w->borders[k];
-        const int64_t low = from > b->start ? from : b->start,
-                      high = to < b->start + b->n ? to : b->start + b->n;
+        const int64_t low = tl_max(from, b->start), high = tl_min(to, b->start + b->n);
         if (low >= high) continue;
         const int64_t at = low - b->start;
         const char *place = high - b->start <= b->kept ? b->head + at * bytes

@@ -92,7 +92,7 @@ static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t a
     for (int i = 0; i < 2; i++) {
         tally_view *const v = i ? &next : &part;
         *v = tl_view_part(v, at, n, tl_element_bytes(v));
-        if (s->rows > 1) *v = tl_view_turned(v);
+        if (s->rows > 1) *v = tl_view_transposed(v);
     }
 
     part.next = in->next ? &next : NULL;

@@ -105,10 +105,10 @@ static tally_status slab_by_kernels(tally *ctx, const tl_feed *f, const tl_prepa
 /* Rows first .. first + count - 1 of a view. */
 static tally_view rows_of(const tally_view *v, int64_t first, int64_t count)
 {
-    const tally_view turned = tl_view_turned(v),
+    const tally_view turned = tl_view_transposed(v),
                      part =
                          tl_view_part(&turned, first, count, (int64_t)tally_dtype_size(v->dtype));
-    return tl_view_turned(&part);
+    return tl_view_transposed(&part);
 }
 
 /* How many rows are prepared at a time. */
@@ -254,11 +254,11 @@ tally_status tl_feed_grid(tally *ctx, const tl_feed *f, const tally_view *in, co
     for (int64_t at = 0; at < in->n && !status; at += each) {
         const int64_t n = tl_min(in->n - at, each);
         const tally_view part = tl_view_part(in, at, n, (int64_t)tally_dtype_size(in->dtype)),
-                         side = tl_view_turned(&part),
+                         side = tl_view_transposed(&part),
                          to = tl_view_part(out, at, n, op->result_bytes);
         tl_gathered gathered = {.memory = NULL};
         status = tl_gather_dense(ctx, &f->form, &side, &f->plan, 0, &gathered);
-        const tally_view steps = tl_view_turned(&gathered.view);
+        const tally_view steps = tl_view_transposed(&gathered.view);
         if (!status) status = grid->calls->push(ctx, grid, threads, &steps, &to);
         if (!status) *pushed += n;
         free(gathered.memory);

@@ -404,12 +404,12 @@ tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
 
     /* Columns are copied as the rows of the transposed view, in the order of memory. */
     const int exchanged = mode.exchange && !states && !in->next && tl_are_columns(in);
-    const tally_view from = exchanged ? tl_view_turned(in) : *in;
+    const tally_view from = exchanged ? tl_view_transposed(in) : *in;
     TL_TRY(tl_gather_dense(ctx, form, &from, &p->plan, mode.reverse, &p->gathered));
     if (mode.counts || states)
         TL_TRY(tl_gather_numbers(ctx, form, &from, &p->plan, mode.reverse, &p->counts));
 
-    p->work = exchanged ? tl_view_turned(&p->gathered.view) : p->gathered.view;
+    p->work = exchanged ? tl_view_transposed(&p->gathered.view) : p->gathered.view;
     p->there = p->counts.memory;
     if (form->op->inputs == 2) p->work.next = &p->gathered.second;
 
@@ -426,7 +426,7 @@ tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
 
     p->work.next = NULL;
     p->count_work = !mode.exchange ? p->work
-                    : exchanged    ? tl_view_turned(&p->counts.view)
+                    : exchanged    ? tl_view_transposed(&p->counts.view)
                                    : p->counts.view;
     return TALLY_OK;
 }

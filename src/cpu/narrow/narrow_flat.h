@@ -161,10 +161,8 @@ static void N(window_short)(const tl_narrow_run *run, int64_t w, tl_keying k)
     const int64_t top = tl_top_level(w), over = w - ((int64_t)1 << top);
     const int64_t lead = -(w - 1) & (LANES - 1); /* results then begin at the start of a vector */
     int64_t now = N(head)(out, stream);
-    for (now = now && now < m ? now
-               : m < TILE     ? m
-                              : TILE;
-         m > 0; x += now, out += now, m -= now, now = m < TILE ? m : TILE) {
+    if (!now || now > m) now = m < TILE ? m : TILE;
+    for (; m > 0; x += now, out += now, m -= now, now = m < TILE ? m : TILE) {
         const int64_t n = now + w - 1, count = lead + n;
         N(double_all)(y, lead, x, n, (int)top, k);
         for (int64_t d = LANES; d < (int64_t)1 << top; d *= 2) /* delays of whole vectors */
@@ -191,10 +189,8 @@ static void N(window_long)(const tl_narrow_run *part, int64_t w, T *suffix, tl_k
     const int64_t block = (w - 1) & -LANES, more = (w - 1) & (LANES - 1);
     int64_t now = N(head)(out, stream);
 
-    for (now = now && now < m ? now
-               : m < block    ? m
-                              : block;
-         m > 0; x += now, out += now, m -= now, now = m < block ? m : block) {
+    if (!now || now > m) now = m < block ? m : block;
+    for (; m > 0; x += now, out += now, m -= now, now = m < block ? m : block) {
         V run = {0}, all;
         for (int64_t i = block - LANES; i >= 0; i -= LANES) {
             N(set)(suffix + i, MOST(N(suffixes)(N(load)(x + i, k), &all), run));

@@ -128,7 +128,7 @@ static tally_status launch_speculatively(tl_gpu_device *d, const tl_call *c, seg
         .arguments = {
             .out_data = y.memory.handle, .out_byte = y.byte, .out_row_stride = 1, .out_stride = 1}};
     tl_batch b = tl_batch_of(c->plan, in);
-    tl_made_arguments made;
+    tl_stored_arguments made;
     b.x = s->data;
     b.offsets = s->offsets.memory;
     s->speculative = (tl_arguments_speculative){

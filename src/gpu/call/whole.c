@@ -11,7 +11,7 @@ tally_status tl_gpu_batch(tl_gpu_device *d, const tl_call *c, tl_batch *b, tally
                                          const tl_call *) = {
         [TL_REDUCE] = tl_reduce_batch, [TL_SCAN] = tl_scan_batch, [TL_WINDOW] = tl_window_batch};
     tl_results r = {0};
-    tl_made_arguments made;
+    tl_stored_arguments made;
     assert(c->verb <= TL_WINDOW);
     if (!status) status = tl_results_open(d, c->out, b->plan->op->result_bytes, &r);
     if (!status) tl_batch_store_arguments(b, &made);

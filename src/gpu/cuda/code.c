@@ -87,7 +87,7 @@ enum {
 
 struct tl_better {
     tl_better *next;
-    tl_beside *beside;
+    tl_queue *queue;
     tl_cuda_text text;         /* a copy */
     atomic_int stop, answered; /* stop: tells the compiler to give up */
     int unwanted;              /* cancelled: the thread frees it */
@@ -95,7 +95,7 @@ struct tl_better {
     size_t bytes;
 };
 
-struct tl_beside {
+struct tl_queue {
     pthread_mutex_t lock;
     pthread_t thread;
     int running;  /* the thread is in its loop */
@@ -104,14 +104,14 @@ struct tl_beside {
     pid_t owner;
     atomic_int waiting;
     tl_better *first, **last, *now; /* requests; the one that the thread compiles */
-    tl_beside *next;                /* list of all devices' requests */
+    tl_queue *next;                 /* list of all devices' requests */
 };
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static tl_beside *all;
+static tl_queue *all;
 static pid_t exits; /* the process whose exit handler is registered */
 
-static int is_here(const tl_beside *b) { return b->owner == getpid(); }
+static int is_here(const tl_queue *q) { return q->owner == getpid(); }
 
 /* Stores the code on disk; called only by callers, not by the thread. */
 static void keep(const tl_better *j)
@@ -130,18 +130,18 @@ static void discard(tl_better *j)
 
 static void *work(void *argument)
 {
-    tl_beside *b = argument;
-    pthread_mutex_lock(&b->lock);
-    while (b->first && !b->ending) {
-        tl_better *j = b->now = b->first;
-        b->first = j->next;
-        if (!b->first) b->last = &b->first;
-        pthread_mutex_unlock(&b->lock);
+    tl_queue *q = argument;
+    pthread_mutex_lock(&q->lock);
+    while (q->first && !q->ending) {
+        tl_better *j = q->now = q->first;
+        q->first = j->next;
+        if (!q->first) q->last = &q->first;
+        pthread_mutex_unlock(&q->lock);
         if (tl_cuda_code_make(NULL, &j->text, TL_CODE_BEST, &j->stop, &j->code, &j->bytes))
             j->code = NULL;
-        pthread_mutex_lock(&b->lock);
-        b->now = NULL;
-        atomic_fetch_sub(&b->waiting, 1);
+        pthread_mutex_lock(&q->lock);
+        q->now = NULL;
+        atomic_fetch_sub(&q->waiting, 1);
 
         if (j->unwanted)
             discard(j);
@@ -149,14 +149,14 @@ static void *work(void *argument)
             atomic_store_explicit(&j->answered, 1, memory_order_release);
     }
 
-    b->running = 0;
-    pthread_mutex_unlock(&b->lock);
+    q->running = 0;
+    pthread_mutex_unlock(&q->lock);
     return NULL;
 }
 
 /* Starts the thread with all signals blocked, so that the callers' threads handle them. It inherits
  * the floating-point environment of the call. */
-static int start(tl_beside *b)
+static int start(tl_queue *q)
 {
     pthread_attr_t attributes;
     sigset_t every, old;
@@ -165,83 +165,83 @@ static int start(tl_beside *b)
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &old);
-    const int failed = pthread_create(&b->thread, &attributes, work, b);
+    const int failed = pthread_create(&q->thread, &attributes, work, q);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attributes);
     return !failed;
 }
 
-static void stop(tl_beside *b)
+static void stop(tl_queue *q)
 {
-    pthread_mutex_lock(&b->lock);
-    b->ending = 1;
-    if (b->now) atomic_store(&b->now->stop, 1);
-    const int joinable = b->joinable;
-    b->joinable = 0;
-    pthread_mutex_unlock(&b->lock);
-    if (joinable) pthread_join(b->thread, NULL);
+    pthread_mutex_lock(&q->lock);
+    q->ending = 1;
+    if (q->now) atomic_store(&q->now->stop, 1);
+    const int joinable = q->joinable;
+    q->joinable = 0;
+    pthread_mutex_unlock(&q->lock);
+    if (joinable) pthread_join(q->thread, NULL);
 }
 
 static void at_exit(void)
 {
     if (exits != getpid()) return;
     pthread_mutex_lock(&all_lock);
-    for (tl_beside *b = all; b; b = b->next)
-        if (is_here(b)) stop(b);
+    for (tl_queue *q = all; q; q = q->next)
+        if (is_here(q)) stop(q);
     pthread_mutex_unlock(&all_lock);
 }
 
-void tl_beside_end(tl_beside **beside)
+void tl_queue_end(tl_queue **queue)
 {
-    tl_beside *b = *beside;
-    *beside = NULL;
-    if (!b) return;
+    tl_queue *q = *queue;
+    *queue = NULL;
+    if (!q) return;
 
-    if (is_here(b)) {
+    if (is_here(q)) {
         pthread_mutex_lock(&all_lock);
-        tl_beside **at = &all;
-        while (*at && *at != b) at = &(*at)->next;
-        if (*at) *at = b->next;
+        tl_queue **at = &all;
+        while (*at && *at != q) at = &(*at)->next;
+        if (*at) *at = q->next;
         pthread_mutex_unlock(&all_lock);
-        stop(b);
-        pthread_mutex_destroy(&b->lock);
+        stop(q);
+        pthread_mutex_destroy(&q->lock);
     }
 
-    free(b);
+    free(q);
 }
 
-static tl_beside *new_beside(void)
+static tl_queue *new_queue(void)
 {
     int good = 1;
-    tl_beside *b = calloc(1, sizeof *b);
-    if (!b) return NULL;
+    tl_queue *q = calloc(1, sizeof *q);
+    if (!q) return NULL;
 
-    *b = (tl_beside){.owner = getpid(), .last = &b->first};
-    pthread_mutex_init(&b->lock, NULL);
+    *q = (tl_queue){.owner = getpid(), .last = &q->first};
+    pthread_mutex_init(&q->lock, NULL);
     pthread_mutex_lock(&all_lock);
-    if (exits != b->owner) good = !atexit(at_exit);
+    if (exits != q->owner) good = !atexit(at_exit);
     if (good) {
-        exits = b->owner;
-        b->next = all;
-        all = b;
+        exits = q->owner;
+        q->next = all;
+        all = q;
     }
 
     pthread_mutex_unlock(&all_lock);
-    if (good) return b;
+    if (good) return q;
 
-    pthread_mutex_destroy(&b->lock);
-    free(b);
+    pthread_mutex_destroy(&q->lock);
+    free(q);
 
     return NULL;
 }
 
-int tl_better_accepts(const tl_beside *b) { return !b || atomic_load(&b->waiting) < WAITING_MOST; }
+int tl_better_accepts(const tl_queue *q) { return !q || atomic_load(&q->waiting) < WAITING_MOST; }
 
-tl_better *tl_better_ask(tl_beside **beside, const tl_cuda_text *text)
+tl_better *tl_better_ask(tl_queue **queue, const tl_cuda_text *text)
 {
-    if (!tl_nvrtc_open(NULL) || (!*beside && !(*beside = new_beside())) || !is_here(*beside))
+    if (!tl_nvrtc_open(NULL) || (!*queue && !(*queue = new_queue())) || !is_here(*queue))
         return NULL;
-    tl_beside *b = *beside;
+    tl_queue *q = *queue;
     tl_better *j = calloc(1, sizeof *j);
     char *copy = malloc(text->length + 1);
     if (!j || !copy) {
@@ -251,21 +251,21 @@ tl_better *tl_better_ask(tl_beside **beside, const tl_cuda_text *text)
     }
 
     memcpy(copy, text->text, text->length + 1);
-    *j = (tl_better){.beside = b, .text = {copy, text->length, text->capability}};
-    pthread_mutex_lock(&b->lock);
-    int good = !b->ending;
-    if (good && !b->running) {
-        if (b->joinable) pthread_join(b->thread, NULL); /* it has left its loop */
-        b->joinable = b->running = good = start(b);     /* the new thread waits for the lock */
+    *j = (tl_better){.queue = q, .text = {copy, text->length, text->capability}};
+    pthread_mutex_lock(&q->lock);
+    int good = !q->ending;
+    if (good && !q->running) {
+        if (q->joinable) pthread_join(q->thread, NULL); /* it has left its loop */
+        q->joinable = q->running = good = start(q);     /* the new thread waits for the lock */
     }
 
     if (good) {
-        *b->last = j;
-        b->last = &j->next;
-        atomic_fetch_add(&b->waiting, 1);
+        *q->last = j;
+        q->last = &j->next;
+        atomic_fetch_add(&q->waiting, 1);
     }
 
-    pthread_mutex_unlock(&b->lock);
+    pthread_mutex_unlock(&q->lock);
     if (good) return j;
 
     discard(j);
@@ -287,28 +287,28 @@ int tl_better_take(tl_better **better, void **code)
 void tl_better_drop(tl_better **better)
 {
     tl_better *j = *better;
-    tl_beside *b = j->beside;
+    tl_queue *q = j->queue;
     int ours = 1; /* the caller frees it */
 
     *better = NULL;
-    if (is_here(b)) {
-        pthread_mutex_lock(&b->lock);
-        tl_better **at = &b->first;
+    if (is_here(q)) {
+        pthread_mutex_lock(&q->lock);
+        tl_better **at = &q->first;
         while (*at && *at != j) at = &(*at)->next;
         if (*at) {
             *at = j->next;
-            if (!*at) b->last = at;
-            atomic_fetch_sub(&b->waiting, 1);
-        } else if (b->now == j) {
+            if (!*at) q->last = at;
+            atomic_fetch_sub(&q->waiting, 1);
+        } else if (q->now == j) {
             atomic_store(&j->stop, 1);
             j->unwanted = 1;
             ours = 0;
         }
 
-        pthread_mutex_unlock(&b->lock);
+        pthread_mutex_unlock(&q->lock);
     }
 
     if (!ours) return;
-    if (is_here(b) && atomic_load_explicit(&j->answered, memory_order_acquire)) keep(j);
+    if (is_here(q) && atomic_load_explicit(&j->answered, memory_order_acquire)) keep(j);
     discard(j);
 }

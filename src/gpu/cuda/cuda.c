@@ -45,7 +45,7 @@ static void close_events(cuda *g)
 static void cu_close(tl_gpu *gpu)
 {
     cuda *g = (cuda *)gpu;
-    tl_beside_end(&g->beside);
+    tl_queue_end(&g->queue);
     if (g->own) {
         const int entered = !tl_cu.cuCtxPushCurrent(g->context);
         relax(g);

@@ -26,7 +26,7 @@ typedef struct {
     int pushed;                     /* enter has pushed the context */
     int capture_mode;               /* of the thread, outside of enter and leave */
     CUevent events[TL_EVENTS_ALL];  /* created when first marked */
-    struct tl_beside *beside;       /* the background compiler (code.c) */
+    struct tl_queue *queue;         /* of the background compiler (code.c) */
     int capability, number;
 } cuda;
 
@@ -153,14 +153,14 @@ void tl_cuda_code_store(const tl_cuda_text *t, tl_code kind, const void *code, s
 
 typedef struct tl_better tl_better; /* a requested program */
 
-/* the requests of a device, and its thread, which runs while there are requests */
-typedef struct tl_beside tl_beside;
+/* The requests of a device, and its thread, which runs while there are requests. */
+typedef struct tl_queue tl_queue;
 
-/* True if one more program may be requested. beside: NULL at first. */
-int tl_better_accepts(const tl_beside *beside);
+/* True if one more program may be requested. queue: NULL before the first request. */
+int tl_better_accepts(const tl_queue *queue);
 
 /* Requests the best code of a text, which is copied. Returns NULL if that is not possible. */
-tl_better *tl_better_ask(tl_beside **beside, const tl_cuda_text *text);
+tl_better *tl_better_ask(tl_queue **queue, const tl_cuda_text *text);
 
 /* 0 if the code is not ready. Else 1, and *better is freed; *code belongs to the caller and is
  * stored on disk, or is NULL if the compiler failed. */
@@ -170,7 +170,7 @@ int tl_better_take(tl_better **better, void **code);
 void tl_better_drop(tl_better **better);
 
 /* Stops the compiler and waits for the thread. All requests must have been taken or dropped. */
-void tl_beside_end(tl_beside **beside);
+void tl_queue_end(tl_queue **queue);
 
 /* ---- nvrtc.c ---- */
 
@@ -201,11 +201,10 @@ typedef struct tl_nvrtc_job {
 /* Compiles a text to code, which the caller frees. Opens NVRTC. Thread-safe. */
 tally_status tl_nvrtc_compile(tally *ctx, const tl_nvrtc_job *job, void **code, size_t *bytes);
 
-/* Compiled CUDA programs in the library (TALLY_CUDA_KERNELS), found by their text: head "tally-k1",
- * number of entries (u64); entries: key (2 x u64), offset and bytes of the code (2 x u64), by
- * ascending keys; code: a fatbinary each, for every requested architecture, and PTX for later ones.
- * cmake/kernels.c writes the archive, embedded.c includes it. A key is a hash of text and options,
- * so a text that has changed (an old archive, TALLY_KERNELS) is not found, and is compiled. */
+/* Compiled CUDA programs in the library (TALLY_CUDA_KERNELS), found by their text: a head, entries
+ * by ascending keys, and code: a fatbinary for every requested architecture, and PTX for later
+ * ones. cmake/kernels.c writes the archive, embedded.c includes it. A key is a hash of text and
+ * options, so a text that has changed (an old archive, TALLY_KERNELS) is compiled. */
 
 /* The key of a CUDA program. */
 tl_key tl_archive_key(const char *text, size_t length);

@@ -167,9 +167,9 @@ fn f64 sqrt_f64(f64 x) { return __dsqrt_rn(x); }
 fn f32 fma_f32(f32 x, f32 y, f32 z) { return __fmaf_rn(x, y, z); } /* x y + z, rounded once */
 fn f64 fma_f64(f64 x, f64 y, f64 z) { return __fma_rn(x, y, z); }
 #define FUSES     1 /* a fused multiply-add is as fast as a product */
-#define SURELY(c) __builtin_assume(c)
+#define ASSUME(c) __builtin_assume(c)
 /* The compiler computes nothing from x (8 bytes) before this point. */
-#define HERE(x) asm volatile("" : "+l"(x))
+#define OPAQUE(x) asm volatile("" : "+l"(x))
 
 /* Max or min of each half (16 bits, signed or unsigned) of two words. One instruction since
  * sm_90. */

@@ -126,7 +126,7 @@ int tl_cuda_refresh(tl_gpu *gpu, tl_program *p)
     void *code = NULL;
     if (p->launches < 0) return 0;
     if (!p->better)
-        return ++p->launches >= LAUNCHES_LEAST && tl_better_accepts(((const cuda *)gpu)->beside);
+        return ++p->launches >= LAUNCHES_LEAST && tl_better_accepts(((const cuda *)gpu)->queue);
     if (!tl_better_take(&p->better, &code)) return 0;
     if (code) replace(p, code);
     free(code);
@@ -144,7 +144,7 @@ void tl_cuda_improve(tl_gpu *gpu, tl_program *p, const char *text, size_t length
     if (code)
         replace(p, code);
     else
-        p->better = tl_better_ask(&g->beside, &t);
+        p->better = tl_better_ask(&g->queue, &t);
     free(code);
 
     /* better code is loaded, or there is no NVRTC, thread or memory */

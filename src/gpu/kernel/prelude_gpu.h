@@ -149,11 +149,11 @@ fn real root(real x) { return sqrt_f32(x); }
 fn real root(real x) { return sqrt_f64(x); }
 #endif
 
-/* SURELY: an assumption that the compiler may use. HERE: what uses x is
- * computed after it. */
-#ifndef SURELY
-#define SURELY(c) (void)0
-#define HERE(x)   (void)0
+/* ASSUME: a fact that the compiler may use. OPAQUE: the compiler computes nothing from x before
+ * it. */
+#ifndef ASSUME
+#define ASSUME(c) (void)0
+#define OPAQUE(x) (void)0
 #endif
 
 /* plus_half: y + d / 2. plus_halves: y + x (n / 2) for n = 1, 2, 4, ... and y, x not negative.

@@ -45,8 +45,8 @@ typedef struct {
     LOCAL state *parts, *box; /* parts: [2][TILE_WARPS] */
 } tiling;
 
-/* Publishes the node of tile t. mine: the node of this warp's chunk number `lane`, of n elements.
- * */
+/* Publishes the node of tile t. mine: the node of chunk number `lane` of this warp, of n
+ * elements. */
 fn void publish_tile(state mine, i64 t, int turn, tiling d, i64 n)
 {
     const int lane = lane_index();
@@ -244,14 +244,12 @@ KERNEL_OF(reduce_single)
     d.epoch = !warp || is_last ? begin_epoch(status_table) : 0;
     d.parts = parts, d.box = box;
 #if WIDE
-
     if (more >= WIDE_LOG && is_packed(b, from)) {
         tiling w = d;
         w.each >>= WIDE_LOG;
         fold_wide_tiles(b, w);
     } else
 #else
-
     /* larger states leave no registers for the prefetch */
     if (sizeof(state) <= 8 && can_load_e(b, from))
         fold_tiles(b, d, 1);
@@ -293,8 +291,8 @@ KERNEL_OF(reduce_single)
 }
 #endif
 
-/* The same for commutative operators (partials.cl): the last block joins what all
- * blocks have published. */
+/* The same for commutative operators (partials.cl): the last block joins the states that all blocks
+ * have published. */
 #ifdef TL_CUDA
 #if PARTIALS
 /* 32 warps with spans in flight. Without a limit the compiler takes up to 174 registers. */
@@ -408,12 +406,12 @@ KERNEL_OF(reduce_single)
     const int me = thread_index(), warp = me / LANES;
     const i64 groups = group_count(), group = group_index(), threads = WARPS_IN_GROUP * LANES;
     const u64 epoch = !warp || group == groups - 1 ? begin_epoch(status_table) : 0;
-    const int near = b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
+    const int is_dense = b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
     const i64 head = (i64)((16 - ADDRESS(b.x) % 16) % 16 / TL_SIZE),
-              spans = near ? (b.n - head) / SPAN : 0;
+              spans = is_dense ? (b.n - head) / SPAN : 0;
     GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + head * TL_SIZE);
-    state v = partial_state(
-        fold_spans(x, spans, b.p.origin + head, group * WARPS_IN_GROUP + warp, b.p));
+    state v =
+        partial_state(fold_spans(x, spans, b.p.origin + head, group * WARPS_IN_GROUP + warp, b.p));
     others single;
     single.count = b.n - spans * SPAN, single.gap = head, single.skip = spans * SPAN;
     v = fold_others(v, b, group * threads + me, groups * threads, single);
@@ -433,7 +431,6 @@ KERNEL_OF(reduce_single)
     v = join_group(v, parts[1], box);
     if (warp) return;
 #if FINDS
-
     const i64 at = v.i - b.p.origin - head;
     if (spans && at >= 0 && at < spans * SPAN) v = find(v, x, at, box);
 #endif

@@ -236,7 +236,7 @@ typedef union {
 } pieces;
 
 /* The epoch of the last launch; the mark of this one is the next number. It is computed where it is
- * used (HERE), so that loads of elements need not wait. Only warps that need it read it, because
+ * used (OPAQUE), so that loads of elements need not wait. Only warps that need it read it, because
  * all reads are of one address. One thread ends the epoch, after all blocks have begun it and taken
  * their last tickets. */
 fn u64 begin_epoch(GLOBAL const u64 *table)
@@ -251,7 +251,7 @@ fn void end_epoch(GLOBAL u64 *table, u64 epoch) { publish_word(table, 0, epoch +
 fn void publish_state(GLOBAL u64 *to, i64 k, state v, u64 epoch)
 {
     pieces u;
-    HERE(epoch);
+    OPAQUE(epoch);
     u.piece[PIECES - 1] = 0;
     u.s = v;
     UNROLL for (int c = 0; c < PIECES; c++)

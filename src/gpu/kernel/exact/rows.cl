@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums of short rows, and of rows that lie across (columns); some lanes (a power of 2) take
- * each row. The lanes find the row's
- * largest element first, so all of them have registers with the same units (sum.cl). At the end
- * they add EXACT_LEVELS integers. So the row's sum is an integer of 192 bits, and no bins are
+ * Exact sums of short rows, and of columns. Some lanes (a power of 2) share each row. They find its
+ * largest element first, so that all of them have registers with the same units (sum.cl). At the
+ * end they add EXACT_LEVELS integers. The row's sum is then an integer of 192 bits, and no bins are
  * needed.
  *
  * The registers cannot hold rows with an infinity, a NaN that counts, elements of very different
@@ -37,7 +36,7 @@ fn exact_row exact_row_of(exact_input in, i64 r)
 }
 
 /* Adds a block's bins to a row's, with one step of carries, so that any number of jobs can be added
- * to a row. Lane t of `lanes` takes its share. */
+ * to a row. t: number of this lane of `lanes`. */
 fn void exact_merge(GLOBAL u32 *to, LOCAL const u32 *block_bins, int t, int lanes)
 {
     for (int k = t; 2 * k < EXACT_WORDS; k += lanes) {
@@ -120,10 +119,10 @@ enum { NARROW_ITEMS = 1 << (EXACT_LOG - 2), NARROW_TIMES = 1 << 8 };
 /* Items of a row, and the lanes that share them. */
 typedef struct {
     exact_row row;
-    i64 first, n;  /* n: 0 if the lane has no row */
-    int at, lanes; /* number of this lane among those of its row */
+    i64 first, n;           /* n: 0 if the lane has no row */
+    int at, lanes;          /* number of this lane among those of its row */
     LOCAL u32 *words, *any; /* the words of the row; nonzero if a row of the block is wide */
-    LOCAL i64 *sums;      /* [EXACT_LEVELS][LANES] */
+    LOCAL i64 *sums;        /* [EXACT_LEVELS][LANES] */
 } narrow;
 
 /* The registers' integers of a row's items. After: the sums in the row's first lane;
@@ -137,8 +136,7 @@ fn void narrow_sums(narrow r, i64 flags)
     exact_lane_begin(&w);
     w.limit = 0;
     if (r.n)
-        exact_add(&w, r.row, r.first, r.n,
-                  exact_way_of(flags, EXACT_LOOK, r.at, r.lanes, r.words));
+        exact_add(&w, r.row, r.first, r.n, exact_way_of(flags, EXACT_LOOK, r.at, r.lanes, r.words));
     if (w.limit) MAX_LOCAL(r.words + NARROW_TOP, w.limit);
     WARP_BARRIER();
     const u32 most = r.words[NARROW_TOP];
@@ -213,8 +211,8 @@ fn u64 narrow_value(LOCAL const u32 *words, LOCAL const i64 *sums, i64 count, i6
 
     wide_integer a;
     a.word[0] = a.word[1] = a.word[2] = 0;
-    UNROLL for (int l = 0; l < EXACT_LEVELS; l++)
-        a = wide_add(a, sums[l * LANES + t], (EXACT_LEVELS - 1 - l) * (51 - EXACT_LOG));
+    UNROLL for (int l = 0; l < EXACT_LEVELS; l++) a =
+        wide_add(a, sums[l * LANES + t], (EXACT_LEVELS - 1 - l) * (51 - EXACT_LOG));
     const u64 minus = a.word[2] >> 63;
     u64 carry = minus;
 
@@ -285,8 +283,9 @@ fn void narrow_put(narrow r, LOCAL u32 *bins)
 KERNEL_OF(exact_rows)
 {
     LOCAL i64 *const sums = (LOCAL i64 *)LOCAL_MEMORY;
-    LOCAL u32 *const block_bins = (LOCAL u32 *)(sums + EXACT_LEVELS_MOST * LANES),
-              *const memory = block_bins + EXACT_LOCAL;
+    LOCAL u32 *const block_bins = (LOCAL u32 *)(sums + EXACT_LEVELS_MOST * LANES), *const memory =
+                                                                                       block_bins +
+                                                                                       EXACT_LOCAL;
     const int t = thread_index(), rows_each = LANES / (int)lanes, lane_row = t / (int)lanes;
     const i64 groups = (rows + rows_each - 1) / rows_each, jobs = groups * (parts ? parts : 1);
     narrow r;

@@ -78,10 +78,9 @@ fn int is_there(source s, i64 place)
 /* ---- contiguous elements ---- */
 
 /* What is done with an element. An element is a NaN if its bits without the sign are larger than
- * `..._more`. */
+ * `..._above`. zero: mask of the bits that a zero keeps. */
 typedef struct {
-    /* zero: mask for the bits that a zero keeps */
-    u64 sign, quiet_more, quiet, masked_more, fill, zero;
+    u64 sign, quiet_above, quiet, masked_above, fill, zero;
 } filling;
 
 fn filling filling_of(int type, i64 flags, i64 fill)
@@ -92,8 +91,8 @@ fn filling filling_of(int type, i64 flags, i64 fill)
 
     f.sign = all ^ magnitude, f.quiet = quiet_nan(type), f.fill = (u64)fill;
     f.zero = flags & PREPARE_ZEROS ? 0 : all;
-    f.quiet_more = flags & PREPARE_QUIET ? infinite : magnitude;
-    f.masked_more = flags & PREPARE_MASKED ? infinite : magnitude;
+    f.quiet_above = flags & PREPARE_QUIET ? infinite : magnitude;
+    f.masked_above = flags & PREPARE_MASKED ? infinite : magnitude;
 
     return f;
 }
@@ -104,14 +103,14 @@ fn i64 row_number(i64 j, i64 inner)
     return ((j | inner) >> 32) == 0 ? (i64)((u32)j / (u32)inner) : long_quotient(j, inner);
 }
 
-/* is_beside: true if the elements of a row are contiguous, have the prepared type, and rows begin
- * at units. is_aligned: true if units are aligned. */
-fn int is_beside(source s, int type, i64 inner, i64 count, int each)
+/* True if the elements of a row are contiguous, have the prepared type, and rows begin at units. */
+fn int is_dense(source s, int type, i64 inner, i64 count, int each)
 {
     return s.type == type && s.inner == 1 && ADDRESS(s.data) % TYPE_BYTES(type) == 0 &&
            (inner >= count || inner % each == 0);
 }
 
+/* True if units are aligned. */
 fn int is_aligned(source s, i64 inner, i64 count, int each)
 {
     return ADDRESS(s.data) % (each * TYPE_BYTES(s.type)) == 0 &&
@@ -129,7 +128,7 @@ fn u32 bits_from(source s, i64 place, int each)
 /* Each thread prepares PREPARE_UNITS units, whose loads overlap, of `each` elements, at most 16
  * bytes of output. Returns how many elements; the rest comes after them. */
 enum { PREPARE_UNITS = 2 };
-#define BESIDE(name, word, each_, pairs) \
+#define DENSE(name, word, each_, pairs) \
     fn i64 name(source x, source y, i64 count, i64 inner, filling f, GLOBAL u8 *to, \
                 GLOBAL u8 *counts) \
     { \
@@ -139,7 +138,7 @@ enum { PREPARE_UNITS = 2 };
         } unit; \
         typedef struct ALIGNED(ALL * sizeof(word)) { \
             word w[ALL]; \
-        } made; \
+        } packed; \
         const i64 units = count / EACH, step = group_count() * TILE; \
         const int x_aligned = is_aligned(x, inner, count, EACH), \
                   y_aligned = pairs && is_aligned(y, inner, count, EACH); \
@@ -173,39 +172,39 @@ enum { PREPARE_UNITS = 2 };
             UNROLL for (int k = 0; k < PREPARE_UNITS; k++) \
             { \
                 const i64 u = first + k * PREPARE_THREADS; \
-                made m; \
+                packed m; \
                 u32 counting = there[k]; \
                 if (u >= units) continue; \
                 UNROLL for (int c = 0; c < EACH; c++) \
                 { \
                     word e = v[k].w[c], magnitude = (word)(e & ~sign); \
-                    e = magnitude > (word)f.quiet_more ? (word)f.quiet \
-                        : magnitude                    ? e \
-                                                       : e & (word)f.zero; \
-                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u; \
+                    e = magnitude > (word)f.quiet_above ? (word)f.quiet \
+                        : magnitude                     ? e \
+                                                        : e & (word)f.zero; \
+                    counting &= magnitude > (word)f.masked_above ? ~(1u << c) : ~0u; \
                     m.w[pairs ? 2 * c : c] = there[k] >> c & 1 ? e : (word)f.fill; \
                     if (!pairs) continue; \
                     e = w[k].w[c], magnitude = (word)(e & ~sign); \
-                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u; \
+                    counting &= magnitude > (word)f.masked_above ? ~(1u << c) : ~0u; \
                     m.w[pairs ? 2 * c + 1 : 0] = \
-                        magnitude > (word)f.quiet_more ? (word)f.quiet : e; \
+                        magnitude > (word)f.quiet_above ? (word)f.quiet : e; \
                 } \
-                ((GLOBAL made *)to)[u] = m; \
+                ((GLOBAL packed *)to)[u] = m; \
                 if (!counts) continue; \
-                UNROLL for (int c = 0; c < EACH; c++) \
-                    counts[u * EACH + c] = (u8)(counting >> c & 1); \
+                UNROLL for (int c = 0; c < EACH; c++) counts[u * EACH + c] = \
+                    (u8)(counting >> c & 1); \
             } \
         } \
         return units * EACH; \
     }
-BESIDE(beside_1, u8, 8, 0)
-BESIDE(beside_2, u16, 8, 0)
-BESIDE(beside_4, u32, 4, 0)
-BESIDE(beside_8, u64, 2, 0)
-BESIDE(pairs_1, u8, 8, 1)
-BESIDE(pairs_2, u16, 4, 1)
-BESIDE(pairs_4, u32, 2, 1)
-BESIDE(pairs_8, u64, 1, 1)
+DENSE(dense_1, u8, 8, 0)
+DENSE(dense_2, u16, 8, 0)
+DENSE(dense_4, u32, 4, 0)
+DENSE(dense_8, u64, 2, 0)
+DENSE(pairs_1, u8, 8, 1)
+DENSE(pairs_2, u16, 4, 1)
+DENSE(pairs_4, u32, 2, 1)
+DENSE(pairs_8, u64, 1, 1)
 
 KERNEL_OF(prepare)
 {
@@ -220,8 +219,8 @@ KERNEL_OF(prepare)
     const int each = pairs ? bytes == 1 ? 8 : 8 / bytes : bytes == 1 ? 8 : 16 / bytes;
     i64 done = 0;
 
-    if (is_beside(x, type, inner, count, each) &&
-        (!pairs || is_beside(y, type, inner, count, each))) {
+    if (is_dense(x, type, inner, count, each) &&
+        (!pairs || is_dense(y, type, inner, count, each))) {
         const filling f = filling_of(type, flags, fill);
         if (pairs)
             done = bytes == 4   ? pairs_4(x, y, count, inner, f, to, counts)
@@ -229,10 +228,10 @@ KERNEL_OF(prepare)
                    : bytes == 2 ? pairs_2(x, y, count, inner, f, to, counts)
                                 : pairs_1(x, y, count, inner, f, to, counts);
         else
-            done = bytes == 4   ? beside_4(x, y, count, inner, f, to, counts)
-                   : bytes == 8 ? beside_8(x, y, count, inner, f, to, counts)
-                   : bytes == 2 ? beside_2(x, y, count, inner, f, to, counts)
-                                : beside_1(x, y, count, inner, f, to, counts);
+            done = bytes == 4   ? dense_4(x, y, count, inner, f, to, counts)
+                   : bytes == 8 ? dense_8(x, y, count, inner, f, to, counts)
+                   : bytes == 2 ? dense_2(x, y, count, inner, f, to, counts)
+                                : dense_1(x, y, count, inner, f, to, counts);
     }
 
     for (i64 j = done + group_index() * PREPARE_THREADS + thread_index(); j < count; j += step) {

@@ -45,7 +45,7 @@ fn sequence sequence_in(const segmented *f, const window *w, int j)
 fn int all_groups(const segmented *f, const window *w)
 {
     return SEGMENTS ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0])
-                     : w->count * f->groups;
+                    : w->count * f->groups;
 }
 
 /* Returns the last sequence that has fewer than `end` groups before it. */
@@ -188,9 +188,8 @@ fn maybe segmented_fold(const segmented *f, const window *w, par p, sequence s)
  *
  * Segments of less than LANE_END elements: each lane takes one and folds it, 8 elements at a time.
  * A job's segments are done in passes of 32; as many passes as fit in local memory are copied
- * together. No segment search is needed, which is most of the work of segmented.cl: at a mean of 20
- * elements this file takes about a third of its instructions. One longer segment would make all
- * other lanes wait, so segmented.cl does jobs with longer segments. */
+ * together. No segment search is needed, which is most of the work of the trees above. One longer
+ * segment would make all other lanes wait, so jobs with one are done by the trees. */
 #if LANE_FOLDS
 
 /* The passes of a job whose elements are in local memory at the same time. */
@@ -247,11 +246,11 @@ fn maybe lane_fold(LOCAL const elem *x, int at, int n, par p)
             elem e[GROUP];
             int l = 0;
             lane_load(e, x, at + k * GROUP);
-#define ITEM(i) lift_e(e[i], k * GROUP + (i), p)
+#define ITEM(i) lift_e(e[i], k *GROUP + (i), p)
             state mine = NODE_8(ITEM, 0, 1);
 #undef ITEM
-            UNROLL for (; l < LANE_NODES && (k >> l & 1); l++)
-                mine = TWIN(node[l], mine, GROUP << l);
+            UNROLL for (; l < LANE_NODES && (k >> l & 1); l++) mine =
+                TWIN(node[l], mine, GROUP << l);
             node[l] = mine;
         }
     }

@@ -17,12 +17,11 @@
  * conflicts. */
 enum {
     RADIX = 1 << PASS_LOG,
-    PASS_ROOM = PASS_ITEMS + RADIX, /* the last run reads past the end */
-    /* PASS_ROWS: rows of a thread; PASS_BAND: rows of a block at a time */
-    PASS_ROWS = RADIX / 2,
-    PASS_BAND = WINDOW_THREADS / RADIX * PASS_ROWS,
-    PASS_LOW = PASS_ROWS + 1,               /* items of a thread in `low` */
-    PASS_NODES = PASS_LOW + (1 << PASS_TOP) /* max registers for nodes */
+    PASS_SPACE = PASS_ITEMS + RADIX, /* states of an array: the last run reads past the items */
+    PASS_ROWS = RADIX / 2,           /* of a thread */
+    PASS_BAND = WINDOW_THREADS / RADIX * PASS_ROWS, /* rows of a block at a time */
+    PASS_LOW = PASS_ROWS + 1,                       /* items of a thread in `low` */
+    PASS_NODES = PASS_LOW + (1 << PASS_TOP)         /* max registers for nodes */
 };
 
 /* Nodes of 2^more elements at z, `pitch` apart. done: elements of a window before them. */
@@ -168,11 +167,11 @@ enum { passes_items = PASS_ITEMS };
 
 fn int passes_prefetches(LOCAL const tile *p, const launch *l) { return 1; }
 
-/* Local memory: results and nodes, PASS_ROOM states; then items, in the same place if w has no bits
- * below a. */
+/* Local memory: results and nodes, PASS_SPACE states; then items, or in the same place if w has no
+ * bits below a. */
 fn LOCAL state *pass_items(LOCAL u8 *memory, const launch *l)
 {
-    return (LOCAL state *)memory + (l->of.width & (RADIX - 1) ? PASS_ROOM : 0);
+    return (LOCAL state *)memory + (l->of.width & (RADIX - 1) ? PASS_SPACE : 0);
 }
 
 /* If the items of a tile are contiguous, it loads as many as local memory has, so that no load is
@@ -262,7 +261,7 @@ fn void passes_store(LOCAL u8 *memory, passes_registers *r, LOCAL const tile *p,
     const i64 lo = p->lo;
     GLOBAL result *const to = (GLOBAL result *)p->out;
     i64 length = length_in(l->of);
-    HERE(length); /* otherwise 1 / n would be kept in registers */
+    OPAQUE(length); /* otherwise 1 / n would be kept in registers */
 
     if (p->quads && inside && sizeof(state) <= 4) {
         store_four_at_a_time(to, z, count, length, lo, l->b.p);

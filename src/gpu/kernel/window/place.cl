@@ -340,10 +340,10 @@ fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int 
 
 /* Item i in an array of quads in local memory. For states of 8, 16 or 32 bytes the states of a quad
  * are permuted so that neighbouring lanes have no bank conflicts: state c of quad q is at place c ^
- * turn_of(q). */
-enum { TURNED = sizeof(state) == 8 || sizeof(state) == 16 || sizeof(state) == 32 };
+ * swizzle_of(q). */
+enum { SWIZZLED = sizeof(state) == 8 || sizeof(state) == 16 || sizeof(state) == 32 };
 
-fn int turn_of(int q)
+fn int swizzle_of(int q)
 {
     return sizeof(state) == 8    ? q >> 1 & 2
            : sizeof(state) == 16 ? q >> 1 & 3
@@ -351,7 +351,7 @@ fn int turn_of(int q)
                                  : 0;
 }
 
-fn int place_of(int i) { return i ^ turn_of(i / QUAD); }
+fn int place_of(int i) { return i ^ swizzle_of(i / QUAD); }
 
 /* Item i of a tile. DENSE_ITEM is the same for tiles whose items are contiguous (dense_items). */
 fn elem item_of(LOCAL const tile *p, const launch *l, int i)

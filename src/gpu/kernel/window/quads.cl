@@ -32,11 +32,11 @@ typedef struct ALIGNED(16) {
 fn four get_four(LOCAL const four *z, int q)
 {
     four v;
-    if (!TURNED) return z[q];
+    if (!SWIZZLED) return z[q];
 
     UNROLL for (int c = 0; c < QUAD; c += TOGETHER)
     {
-        const together t = *(LOCAL const together *)&z[q].s[c ^ turn_of(q)];
+        const together t = *(LOCAL const together *)&z[q].s[c ^ swizzle_of(q)];
         UNROLL for (int k = 0; k < TOGETHER; k++) v.s[c + k] = t.s[k];
     }
     return v;
@@ -44,13 +44,13 @@ fn four get_four(LOCAL const four *z, int q)
 
 fn void put_four(LOCAL four *z, int q, four v)
 {
-    if (!TURNED) z[q] = v;
+    if (!SWIZZLED) z[q] = v;
 
-    UNROLL for (int c = 0; c < QUAD && TURNED; c += TOGETHER)
+    UNROLL for (int c = 0; c < QUAD && SWIZZLED; c += TOGETHER)
     {
         together t;
         UNROLL for (int k = 0; k < TOGETHER; k++) t.s[k] = v.s[c + k];
-        *(LOCAL together *)&z[q].s[c ^ turn_of(q)] = t;
+        *(LOCAL together *)&z[q].s[c ^ swizzle_of(q)] = t;
     }
 }
 
@@ -103,8 +103,7 @@ fn void fold_two(LOCAL four *z, four *y, const levels *v)
     BARRIER();
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
     {
-        const four right =
-            four_at(to, quad_number(m) + (far >> 2), far & (QUAD - 1), m, FAR_BITS);
+        const four right = four_at(to, quad_number(m) + (far >> 2), far & (QUAD - 1), m, FAR_BITS);
         UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = TWIN(y[m].s[c], right.s[c], 1);
     }
 }
@@ -115,9 +114,8 @@ fn void fold_two(LOCAL four *z, four *y, const levels *v)
 fn void double_quads(LOCAL four *z, four *y, const levels *v, int from, int slot, const int ones)
 {
     for (int k = from; k < v->top; k++) {
-        if (!ones) SURELY((real)((i64)1 << (k + v->more)) > num(1.0)); /* see plus_halves */
-        LOCAL four *to =
-            z + (v->kept && v->w >> k & 1 ? slot++ : v->kept + !(k & 1)) * ARRAY_QUADS;
+        if (!ones) ASSUME((real)((i64)1 << (k + v->more)) > num(1.0)); /* see plus_halves */
+        LOCAL four *to = z + (v->kept && v->w >> k & 1 ? slot++ : v->kept + !(k & 1)) * ARRAY_QUADS;
         const int items = TL_TABLE ? v->pitch << (k - TABLE_LEVEL) : 1 << k; /* to the next node */
         UNROLL for (int m = 0; m < THREAD_QUADS && (!TL_TABLE || k > from); m++)
             put_four(to, quad_number(m), y[m]);

@@ -153,7 +153,7 @@ fn void walk_clear(walk_past *p, LOCAL node *boxes, state none)
 /* Makes the levels of WALK_ROWS rows from z[0]. row: number of the first one in its period. */
 fn void walk_up(state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row, const launch *l)
 {
-    if (TL_NODES) SURELY((real)walk_elements(l, 0) > num(1.0)); /* see plus_halves */
+    if (TL_NODES) ASSUME((real)walk_elements(l, 0) > num(1.0)); /* see plus_halves */
     UNROLL for (int k = 0; k < NEAR; k++)
     {
         walk_give_z(p, z[k], k);

@@ -100,8 +100,8 @@ fn f64 sqrt_f64(f64 x) { return sqrt(x); }
 fn f32 fma_f32(f32 x, f32 y, f32 z) { return fmaf(x, y, z); }
 fn f64 fma_f64(f64 x, f64 y, f64 z) { return fma(x, y, z); }
 #define FUSES     1
-#define SURELY(c) ((c) ? (void)0 : __builtin_trap())
-#define HERE(x)   (void)0
+#define ASSUME(c) ((c) ? (void)0 : __builtin_trap())
+#define OPAQUE(x) (void)0
 
 template <class T> static u32 pair_max(u32 a, u32 b)
 {
