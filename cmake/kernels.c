@@ -13,7 +13,9 @@
  * JOBS       processes; 0: the processors here
  * ARCHS      as 80,90,100: machine code for each; PTX for the last
  * SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; with a shape behind
- * the type, as in sum/f32/scan, that program alone; the probe's programs are always added */
+ * the type, as in sum/f32/scan, that program alone; the probe's programs are always added
+ *
+ * TALLY_CUDA_QUICK=1 in the environment: slow kernels in a quarter of the time, if the compiler can */
 #define _GNU_SOURCE
 #include "embedded.h"
 #include "gpu/cuda/cuda.h"
@@ -30,6 +32,8 @@
 #include <unistd.h>
 
 enum { PROGRAMS_MOST = 8192, ARCHS_MOST = 16, KNOWN_MOST = 64, PATH_ROOM = 1200 };
+
+static const char quick[] = "--Ofast-compile=max";
 
 typedef struct {
     const tl_scalar *op;
@@ -215,7 +219,8 @@ static void compile(const program *p)
     for (int a = 0; a <= arch_count; a++) {
         int ptx = a == arch_count, number = archs[ptx ? a - 1 : a];
         snprintf(arch, sizeof arch, "%s_%d", ptx ? "compute" : "sm", number);
-        const tl_nvrtc_job job = {.text = text, .arch = arch};
+        const tl_nvrtc_job job = {
+            .text = text, .arch = arch, .wish = getenv("TALLY_CUDA_QUICK") ? quick : NULL};
         if (tl_nvrtc_compile(NULL, &job, &code, &bytes)) stop(p->op->file, tally_error(NULL));
         snprintf(part[a], sizeof part[a], "%s.%ld.%d", p->path, (long)getpid(), a);
         snprintf(image[a], sizeof image[a], "--image3=kind=%s,sm=%d,file=%.*s", ptx ? "ptx" : "elf",

@@ -50,8 +50,15 @@ if(cuda_here)
 endif()
 
 # An object library NAME that holds the archive of SET for ARCHS, or an empty one (src/gpu/cuda/cuda.h). The assembler
-# includes it, because a compiler takes minutes for such an array.
+# includes it, because a compiler takes minutes for such an array. QUICK: slow kernels, for a test, compiled in a quarter
+# of the time and kept elsewhere.
 function(tally_archive name set archs)
+  set(compiler make_kernels)
+  set(cache ${TALLY_CUDA_CACHE})
+  if("QUICK" IN_LIST ARGN)
+    set(compiler ${CMAKE_COMMAND} -E env TALLY_CUDA_QUICK=1 $<TARGET_FILE:make_kernels>)
+    set(cache ${PROJECT_BINARY_DIR}/tests/cuda)
+  endif()
   string(REPLACE ";" "," set "${set}")
   string(REPLACE ";" "," archs "${archs}")
   set(source ${PROJECT_BINARY_DIR}/${name}.c)
@@ -62,8 +69,7 @@ function(tally_archive name set archs)
         "tl_embedded:\n.incbin \"@archive@\"\n.popsection\n");
 ]])
     add_custom_command(OUTPUT ${archive}
-      COMMAND make_kernels ${archive} ${TALLY_CUDA_CACHE} ${TALLY_NVRTC} ${TALLY_FATBINARY} ${TALLY_CUDA_JOBS} ${archs}
-              ${set}
+      COMMAND ${compiler} ${archive} ${cache} ${TALLY_NVRTC} ${TALLY_FATBINARY} ${TALLY_CUDA_JOBS} ${archs} ${set}
       DEPENDS make_kernels COMMENT "CUDA kernels: ${set} for ${archs}" VERBATIM)
     set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${archive})
   endif()

@@ -137,7 +137,7 @@ for isas in avx9 sse2,avx2; do
     tr -s ' \n' ' ' <none.log | grep -q "TALLY_ISAS has '$isas': must be of .* and generic" ||
         wrong "TALLY_ISAS=$isas: $(tail -n 3 none.log)"
 done
-cmake -S "$TALLY_SOURCE" -B none "-DTALLY_OPERATORS=smu" >none.log 2>&1 && wrong "TALLY_OPERATORS=smu is taken"
+cmake -S "$TALLY_SOURCE" -B none-op "-DTALLY_OPERATORS=smu" >none.log 2>&1 && wrong "TALLY_OPERATORS=smu is taken"
 tr -s ' \n' ' ' <none.log | grep -qF "TALLY_OPERATORS is 'smu': must be names in src/op/ops.def" ||
     wrong "TALLY_OPERATORS=smu: $(tail -n 3 none.log)"
 echo "install: moved prefix works with find_package, pkg-config and C++; so does a folder of a project"

@@ -10,9 +10,9 @@ LOOK = r"""(() => {
   const parse = c => { const m = c.match(/[\d.]+/g).map(Number); return c.startsWith('color(srgb') ? [255 * m[0],
     255 * m[1], 255 * m[2], m[3] ?? 1] : [m[0], m[1], m[2], m[3] ?? 1]; };
   const over = (a, b) => [0, 1, 2].map(i => a[i] * a[3] + b[i] * (1 - a[3])).concat(1);
-  const behind = e => { let c = [0, 0, 0, 0], list = []; for (; e;
-    e = e.parentElement) list.push(parse(getComputedStyle(e).backgroundColor));
-    return list.reduceRight((under, c) => over(c, under), [255, 255, 255, 1]); };
+  const known = new Map(), white = [255, 255, 255, 1]; /* an element's ground is asked for by all that it holds */
+  const behind = e => { if (!e) return white; if (!known.has(e)) known.set(e,
+    over(parse(getComputedStyle(e).backgroundColor), behind(e.parentElement))); return known.get(e); };
   const light = c => { const [r, g, b] = c.map(v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
     return .2126 * r + .7152 * g + .0722 * b; };
   const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + .05) / (y + .05); };
@@ -46,8 +46,8 @@ LOOK = r"""(() => {
     if (cell && cell.getBoundingClientRect().right > t.getBoundingClientRect().right) bad.add('the main column of ' +
       t.getAttribute('aria-label') + ' is hidden');
   }
-  if (document.documentElement.scrollWidth > innerWidth) bad.add('the page is wider than its window: ' +
-    document.documentElement.scrollWidth);
+  const html = document.documentElement; /* (a phone's window grows with what sticks out, so innerWidth does not tell) */
+  if (html.scrollWidth > html.clientWidth) bad.add('the page is wider than its window: ' + html.scrollWidth);
   return [...bad];
 })()"""
 

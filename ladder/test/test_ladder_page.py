@@ -35,6 +35,13 @@ def all_steps(shape):
               return told }})()""")
 
 
+def show(address, shape):
+    """A new address of the open page; the rung of the shape's stepper."""
+    browser.run(f"location.hash = {json.dumps(address)}")
+    return browser.run(f"""new Promise(done => setTimeout(() =>
+      done(document.querySelector('#{shape}-steps').dataset.rung), 0))""")
+
+
 # ---- the keyboard alone ----
 browser.open(page)
 check(os.path.getsize(sys.argv[1]) < 1500000, "the page is under 1.5 MB", os.path.getsize(sys.argv[1]))
@@ -101,7 +108,7 @@ WORDS = {  # rung: words that one of its steps must have
 }
 for rung, needles in WORDS.items():
     shape, name = rung.split("/")
-    browser.open(page + f"#step={rung}/1")
+    show(f"#step={rung}/1", shape)
     check(state(shape)[:2] == [name, 1], f"the address #step={rung}/1 shows it", state(shape)[:2])
     told = all_steps(shape)
     for words in needles:
@@ -120,16 +127,15 @@ names = json.loads(browser.run("JSON.stringify([...document.querySelectorAll('.s
     "[...s.querySelectorAll('option')].map(o => s.dataset.shape + '/' + o.value)))"))
 check(len(names) >= 26, "every rung with a kernel can be stepped", names)
 for name in names:
-    browser.run(f"location.hash = '#step={name}/9999'")
-    last = browser.run("new Promise(done => setTimeout(() => done(document.querySelector('#' + "
-        "location.hash.split(/[=/]/)[1] + '-steps').dataset.rung), 0))")
+    last = show(f"#step={name}/9999", name.split("/")[0])
     check(last == name.split("/")[1], f"{name} can be shown to its end", last)
 check(not browser.errors(), "no error of the script", browser.errors())
 
 # ---- can it be read? ----
-for width, dark in ((1280, False), (1280, True), (390, False), (390, True), (320, False)):
+browser.open(page + "#step=reduce/tiled_2/11")
+check(state("reduce")[:2] == ["tiled_2", 11], "an address of a step opens there", state("reduce")[:2])
+for width, dark in ((1280, False), (1280, True), (390, True), (320, False)):
     browser.look(width, 900, dark)
-    browser.open(page + "#step=reduce/tiled_2/11")
     found = browser.run(LOOK)
     check(not found, f"{width} pixels, {'dark' if dark else 'light'}: letters, contrasts, widths",
         "\n".join(found[:12]))
@@ -144,9 +150,9 @@ if len(sys.argv) > 2:
 
 # ---- a page of many sizes: its plots and bars are drawn, and nothing sticks out ----
 if len(sys.argv) > 3:
+    browser.open("file://" + os.path.abspath(sys.argv[3]))
     for width in (390, 1280):
         browser.look(width, 900)
-        browser.open("file://" + os.path.abspath(sys.argv[3]))
         drawn = browser.run("[document.querySelectorAll('svg').length, "
             "[...document.querySelectorAll('.track i')].filter(e => e.getBoundingClientRect().width > 1).length]")
         found = browser.run(LOOK)
@@ -163,9 +169,9 @@ with open(figures, "w") as f:
     check(len(names) > 12, "the documents have figures", names)
     for name in names:
         f.write(f'<div id="{os.path.basename(name)}">{open(name).read()}</div>')
+browser.open("file://" + os.path.abspath(figures))
 for width, dark in ((1280, False), (1280, True), (412, False)):
     browser.look(width, 900, dark)
-    browser.open("file://" + os.path.abspath(figures))
     found = browser.run(LOOK)
     check(not found, f"ladder/doc/figures, {width} pixels, {'dark' if dark else 'light'}", "\n".join(found[:12]))
 browser.close()

@@ -121,14 +121,14 @@ tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *
 
 tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
 {
-    int64_t low, high, first;
+    int64_t low, high, bit;
     if (!v->valid) return TALLY_OK;
     tl_view_extent(v, 1, &low, &high);
     if (low == high) return TALLY_OK; /* no elements */
-    if (__builtin_add_overflow(v->valid_offset, low, &first) || first < 0)
+    if (__builtin_add_overflow(v->valid_offset, low, &bit) || bit < 0)
         return tl_invalid(ctx, "%s->valid_offset is %ld: the bit of an element would be number %ld",
-                          name, v->valid_offset, first);
-    if (__builtin_add_overflow(v->valid_offset, high, &first))
+                          name, v->valid_offset, bit);
+    if (__builtin_add_overflow(v->valid_offset, high, &bit))
         return tl_invalid(ctx, "%s->valid_offset is %ld: the bits would be more than 2^63", name,
                           v->valid_offset);
 

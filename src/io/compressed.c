@@ -93,7 +93,7 @@ struct tl_compressed {
 /* ---- on the thread ---- */
 
 /* Writes to the pipe. Returns 0 if its reader has closed it. */
-static int give(const tl_compressed *c, size_t n)
+static int write_all(const tl_compressed *c, size_t n)
 {
     for (size_t done = 0; done < n;) {
         const ssize_t r = write(c->to, c->out + done, n - done);
@@ -151,7 +151,7 @@ static int block(tl_compressed *c, size_t n)
         }
         const char *const why = (c->kind == GZIP ? inflate : unzstd)(c, n, &at, &made);
         if (why) return bad(c, (int64_t)(n - at), why);
-        if (!give(c, made)) return 0;
+        if (!write_all(c, made)) return 0;
     }
     return 1;
 }

@@ -205,9 +205,9 @@ fn int zeros_above(u64 x) { return x >> 32 ? high_zeros((u32)(x >> 32)) : 32 + h
 /* The result of a row from the sums of its registers; never -0. */
 fn u64 narrow_value(LOCAL const u32 *words, LOCAL const i64 *sums, i64 count, i64 flags)
 {
-    const int t = thread_index(), is_wide = (flags & EXACT_F64) != 0;
+    const int t = thread_index(), is_f64 = (flags & EXACT_F64) != 0;
     const u64 n = (u64)(count - (i64)words[NARROW_LEFT]); /* below 2^32 */
-    if (flags & EXACT_MEAN && !n) return (u64)(is_wide ? 0x7ff8 : 0x7fc0) << (is_wide ? 48 : 16);
+    if (flags & EXACT_MEAN && !n) return (u64)(is_f64 ? 0x7ff8 : 0x7fc0) << (is_f64 ? 48 : 16);
 
     wide_integer a;
     a.word[0] = a.word[1] = a.word[2] = 0;
@@ -247,7 +247,7 @@ fn u64 narrow_value(LOCAL const u32 *words, LOCAL const i64 *sums, i64 count, i6
     }
 
     const u64 bits = exact_round(m, more || next, e, flags);
-    return bits ? bits | minus << (is_wide ? 63 : 31) : 0;
+    return bits ? bits | minus << (is_f64 ? 63 : 31) : 0;
 }
 
 /* Adds a row's items to bins by all lanes. */
