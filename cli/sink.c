@@ -97,10 +97,12 @@ static int open_file(sink *s, const options *o, enum format format, const series
     const tally_operator_info *const info = s->ops->info;
     const char *const path = s->to_stdout ? "-" : s->path;
     const int several = s->ops->count > 1, keep = has(o, OPT_keep),
-              named = s->in->columns > 1 && s->in->info.columns;
-    if (several || keep || named) {
+              named = s->in->columns > 1 && s->in->info.columns,
+              wide = s->in->columns > 1 && info->lanes > 1; /* a line has all of its results */
+    if (several || keep || named || wide) {
+        const int headed = several || keep || named || is_csv(format);
         const sheet_form form = {path, ndim > 1 ? shape->sizes[ndim - 1] : 1, shape->lines_before,
-                                 NULL};
+                                 headed ? NULL : ""};
         if (format == TO_TEXT || is_csv(format))
             return sheet_open(&s->table, o, s->in, s->ops, &form);
         if ((several || keep) && (!is_netcdf(format) || keep))

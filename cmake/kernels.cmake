@@ -50,8 +50,8 @@ if(cuda_here)
 endif()
 
 # An object library NAME that holds the archive of SET for ARCHS, or an empty one (src/gpu/cuda/cuda.h). The assembler
-# includes it, because a compiler takes minutes for such an array. QUICK: slow kernels, for a test, compiled in a quarter
-# of the time and kept elsewhere.
+# includes it, because a compiler takes minutes for such an array. QUICK: slow kernels, for a test, in a quarter of the
+# time, which are kept elsewhere.
 function(tally_archive name set archs)
   set(compiler make_kernels)
   set(cache ${TALLY_CUDA_CACHE})
@@ -69,7 +69,8 @@ function(tally_archive name set archs)
         "tl_embedded:\n.incbin \"@archive@\"\n.popsection\n");
 ]])
     add_custom_command(OUTPUT ${archive}
-      COMMAND ${compiler} ${archive} ${cache} ${TALLY_NVRTC} ${TALLY_FATBINARY} ${TALLY_CUDA_JOBS} ${archs} ${set}
+      COMMAND ${compiler} ${archive} ${cache} ${TALLY_NVRTC} ${TALLY_FATBINARY} ${TALLY_CUDA_JOBS} ${archs}
+              ${set}
       DEPENDS make_kernels COMMENT "CUDA kernels: ${set} for ${archs}" VERBATIM)
     set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${archive})
   endif()

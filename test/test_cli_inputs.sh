@@ -174,6 +174,8 @@ printf 'x,y\n1,nan\n2,3\nnan,4\n' >pairs.csv
 ok 'tally window nansum -w 2 --min-count 2 gap.txt' $'0\n0\n0'
 ok 'tally window nansum -w 2 --min-count 1 --empty NA gap.txt' $'1\n1\n3'
 ok 'tally window nansum,sum,minmax -w 2 --empty NA --to csv gap.txt' $'nansum,sum,minmax.min,minmax.max\nNA,NA,NA,NA\n1,nan,nan,nan\n3,nan,nan,nan'
+ok 'printf "1,2\n0,5\n" | tally scan minmax --header no --column 1,2 --to csv' $'minmax.min.1,minmax.max.1,minmax.min.2,minmax.max.2\n1,1,2,2\n0,1,2,5'
+ok 'printf "1,2\n0,5\n" | tally scan minmax --header no --column 1,2' $'1\t1\t2\t2\n0\t1\t2\t5'
 ok 'tally window minmax -w 2 --empty NA --to csv gap.txt' $'minmax.min,minmax.max\nNA,NA\nnan,nan\nnan,nan'
 ok "tally window nansum -w 1 --empty 'a,\"b' --to csv gap.txt" $'nansum\n1\n"a,""b"\n3'
 ok "tally window nansum -w 1 --empty '' --to csv gap.txt" $'nansum\n1\n""\n3'

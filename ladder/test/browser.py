@@ -46,7 +46,7 @@ LOOK = r"""(() => {
     if (cell && cell.getBoundingClientRect().right > t.getBoundingClientRect().right) bad.add('the main column of ' +
       t.getAttribute('aria-label') + ' is hidden');
   }
-  const html = document.documentElement; /* (a phone's window grows with what sticks out, so innerWidth does not tell) */
+  const html = document.documentElement; /* (a phone's innerWidth grows with what sticks out) */
   if (html.scrollWidth > html.clientWidth) bad.add('the page is wider than its window: ' + html.scrollWidth);
   return [...bad];
 })()"""
