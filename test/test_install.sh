@@ -137,6 +137,9 @@ for isas in avx9 sse2,avx2; do
     tr -s ' \n' ' ' <none.log | grep -q "TALLY_ISAS has '$isas': must be of .* and generic" ||
         wrong "TALLY_ISAS=$isas: $(tail -n 3 none.log)"
 done
+cmake -S "$TALLY_SOURCE" -B none-op "-DTALLY_OPERATORS=any|skew" >none.log 2>&1 || wrong "TALLY_OPERATORS=any|skew"
+[ "$(grep -oE '^OPERATOR\(\w+' none-op/few/op/ops.def | sort | xargs)" = \
+    'OPERATOR(any OPERATOR(kurt OPERATOR(or OPERATOR(skew' ] || wrong "TALLY_OPERATORS: kernels that are shared are not there"
 cmake -S "$TALLY_SOURCE" -B none-op "-DTALLY_OPERATORS=smu" >none.log 2>&1 && wrong "TALLY_OPERATORS=smu is taken"
 tr -s ' \n' ' ' <none.log | grep -qF "TALLY_OPERATORS is 'smu': must be names in src/op/ops.def" ||
     wrong "TALLY_OPERATORS=smu: $(tail -n 3 none.log)"
