@@ -209,12 +209,13 @@
 #undef TL_N
 
 #include "vector.h"
+
+/* Windows of float sums and their like are lowered as they are made. */
+#define TL_SUMS_FLOATS (TL_FULL && !(OP_EXACT) && TL_ONE_FIELD && OP_LANES == 1)
 #if TL_LOWERS
 #include "lower_kernel.h"
 #include "window_low_kernel.h"
 #endif
-/* Windows of float sums and their like are lowered as they are made. */
-#define TL_SUMS_FLOATS (TL_FULL && !(OP_EXACT) && TL_ONE_FIELD && OP_LANES == 1)
 #if TL_SUMS_FLOATS || (TL_FULL && !defined(OP_CORE))
 #include "window_ladder_kernel.h"
 #endif

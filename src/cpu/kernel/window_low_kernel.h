@@ -58,8 +58,9 @@ TL_INLINE VS W(quad)(const void *z, int64_t at, tl_par p)
 /* Z_b at `at`, of windows that are folded from z0 alone. */
 TL_INLINE VS W(low)(const void *z, int b, int64_t at, tl_par p)
 {
-    assert(0 <= b && b <= 2);
-    return b == 0 ? W(z0)(z, at, p) : b == 1 ? W(z1)(z, at, p) : W(quad)(z, at, p);
+    assert(0 <= b && 1 << b < W(LEVELS));
+    if (b == 0 || W(LEVELS) == 2) return W(z0)(z, at, p);
+    return b == 1 || W(LEVELS) == 4 ? W(z1)(z, at, p) : W(quad)(z, at, p);
 }
 
 /* b delayed by 1, 2, 4 or 8 lanes; a is the vector before it. */
@@ -181,7 +182,7 @@ TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t 
     TL_UNROLL for (int b = 1; b >= 0; b--)
     {
         const int64_t back = at - (r->back & ((1 << b) - 1)), before = r->w & -((int64_t)2 << b);
-        if (r->bits >> b & 1)
+        if (2 << b < W(LEVELS) && r->bits >> b & 1)
             EACH_VECTOR(W(join)(acc[j], W(low)(r->z, b, back + o, p), before, 1 << b));
     }
 
@@ -233,7 +234,8 @@ TL_INLINE void W(window_results)(void *to, const tl_window_work *k, const tl_low
 static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower *l, tl_par p)
 {
     enum { CONSTANT = W(DIRECT) && !(OP_EXACT) }; /* bench/tried.md has the measurements */
-    if (k->w >= W(LEVELS) || k->mode == TL_WINDOW_SLIDE)
+    assert(!TL_SUMS_FLOATS || k->w < W(LEVELS)); /* else the ladder lowers them */
+    if (!TL_SUMS_FLOATS && (k->w >= W(LEVELS) || k->mode == TL_WINDOW_SLIDE))
         W(window_results)(to, k, l, 0, l->stream, p);
     else if (CONSTANT && l->stream)
         W(window_results)(to, k, l, 1, 1, p);
