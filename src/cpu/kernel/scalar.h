@@ -52,11 +52,10 @@ static int TL_S(do_masked)(const void *x, tl_par p)
 #endif
 }
 
-/* Where elements become numbers of the accumulator, the rest is the same for all types: the
- * accumulator's own instance has it. */
+/* The rest is that of the accumulator's own instance where elements become its numbers. */
 #undef TL_SHARED
-#if !TL_WITH_SCALAR && TL_OUT_ACC && TL_REAL_FLOAT && TL_TRAIT(14, TL_DT) != TL_TRAIT(14, TL_WIDE) && \
-    (TL_WIDEN == TL_WIDEN_REAL || TL_WIDEN == TL_WIDEN_REAL_ONE)
+#if (TL_WIDEN == TL_WIDEN_REAL || TL_WIDEN == TL_WIDEN_REAL_ONE) && TL_REAL_FLOAT && TL_OUT_ACC && \
+    !TL_WITH_SCALAR && TL_TRAIT(14, TL_DT) != TL_TRAIT(14, TL_WIDE)
 #define TL_SHARED(name) TL_CAT3(name, s, TL_CAT3(TL_CAT(d, TL_WIDE), TL_ACC, x))
 static void TL_SHARED(do_combine)(tl_state *a, const tl_state *b, int64_t na, int64_t nb);
 static void TL_SHARED(do_lower)(const tl_state *s, int64_t n, int64_t first, tl_par p, void *out);
