@@ -35,6 +35,11 @@ __attribute__((visibility("default"))) const tl_kernel *const tl_user_kernel = &
 #define TL_OP_TEXT TL_STRING(op/TL_TEXT.h)
 /* clang-format on */
 
+#if TL_OUT_IDX
+#define TL_IS_INDEX 1
+#else
+#define TL_IS_INDEX 0
+#endif
 #ifdef TL_ISA
 #include "cpu/kernel/instances.h"
 
@@ -43,11 +48,6 @@ const tl_kernel *const TL_CAT3(tl_kernels, TL_FILE, TL_ISA)[] = {TL_EACH(ROW) NU
 
 #else
 #include <string.h>
-#if TL_OUT_IDX
-#define TL_IS_INDEX 1
-#else
-#define TL_IS_INDEX 0
-#endif
 #include "cpu/kernel/instances.h"
 
 #define ROW(dt, acc) &TL_CAT3(row, s, TL_CAT3(TL_CAT(d, dt), acc, x)),

@@ -378,9 +378,9 @@ static void prefixes(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl
 
 int tl_lanes_flat(const tl_lanes_job *job, int64_t columns, int64_t in_step, int64_t out_step)
 {
-    const tl_scalar *op = job->plan->op;
-    const int64_t lanes = job->plan->core->vector_lanes;
-    return in_step == columns && out_step == columns && !op->indexed && op->lanes == 1 &&
+    const tl_kernel *core = job->plan->core;
+    const int64_t lanes = core->vector_lanes;
+    return core->lanes_flat && in_step == columns && out_step == columns &&
            2 * job->w * columns <= FLAT && 8 * columns <= 5 * ((columns + lanes - 1) & -lanes);
 }
 

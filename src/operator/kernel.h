@@ -375,7 +375,7 @@ typedef struct tl_kernel {
      *
      * lanes_flat: the same from soa[0] on, of rows without gaps: `stride` lanes, and at most TL_SOA
      * - vector_lanes states in all. carry has a staging buffer for each set bit of w. Reads up to a
-     * vector past the rows. Not for operators whose state has an index.
+     * vector past the rows. NULL for operators of indices and of two results.
      *
      * lanes_put: writes one lane's state into carry. Slot l < levels is the counter's node of 8 <<
      * l elements; slot levels + l is S at the last multiple of 8 << l that is not a multiple of 16

@@ -209,12 +209,13 @@
 #undef TL_N
 
 #include "vector.h"
+
+/* Windows of float sums and their like are lowered as they are made. */
+#define TL_SUMS_FLOATS (TL_FULL && !(OP_EXACT) && TL_ONE_FIELD && OP_LANES == 1)
 #if TL_LOWERS
 #include "lower_kernel.h"
 #include "window_low_kernel.h"
 #endif
-/* Windows of float sums and their like are lowered as they are made. */
-#define TL_SUMS_FLOATS (TL_FULL && !(OP_EXACT) && TL_ONE_FIELD && OP_LANES == 1)
 #if TL_SUMS_FLOATS || (TL_FULL && !defined(OP_CORE))
 #include "window_ladder_kernel.h"
 #endif
@@ -234,6 +235,8 @@
 #include "scan_kernel.h"
 #endif
 #if !defined(OP_CORE) && TL_FULL
+/* lanes_flat does not know the index of an element. */
+#define TL_FLAT (!TL_IS_INDEX && OP_LANES == 1)
 #include "window_kernel.h"
 #include "lanes_kernel.h"
 #include "ranges_kernel.h"
@@ -275,7 +278,9 @@ static const tl_kernel W(row) = {
     .lanes_fold = W(do_lanes_fold),
     .lanes_scan = W(do_lanes_scan),
     .lanes_window = W(do_lanes_window),
+#if TL_FLAT
     .lanes_flat = W(do_lanes_flat),
+#endif
     .lanes_put = W(do_lanes_put),
     .unstage = W(do_unstage),
     .ranges = W(do_ranges),
@@ -303,6 +308,7 @@ static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE};
 #undef TL_SCAN_FULL
 #undef TL_ONE_FIELD
 #undef TL_SUMS_FLOATS
+#undef TL_FLAT
 #undef TL_FLIPPED
 #undef TL_RESULT
 #undef TL_COUNT_FIELD

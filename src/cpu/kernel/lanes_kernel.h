@@ -40,8 +40,8 @@ TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, tl_par p
 {
     VS r[8];
     TL_UNROLL for (int j = 0; j < 1 << k; j++) r[j] = W(load_row)(x + j * stride, i + j, p);
-    TL_UNROLL for (int c = 1 << k; c > 1; c /= 2) TL_UNROLL for (int j = 0; j < c / 2; j++) r[j] =
-        W(twin)(r[2 * j], r[2 * j + 1], (1 << k) / c);
+    TL_UNROLL for (int s = 0; s < k; s++) TL_UNROLL for (int j = 0; j < 1 << (k - 1 - s); j++)
+        r[j] = W(twin)(r[2 * j], r[2 * j + 1], 1 << s);
     return r[0];
 }
 
@@ -128,8 +128,10 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
     for (int64_t g = k->at >> W(BLOCK_LOG); g < blocks; g++, x += W(ROWS) * stride) {
         const int carries = W(carries)(g);
         for (int v = 0; v < k->vectors; v++) {
-            W(prefetch_rows)(x + v * TL_V, stride, k->prefetch_distance, 0);
-            const VS node = W(rows_node)(x + v * TL_V, stride, W(BLOCK_LOG), g * W(ROWS), p);
+            const E *e = x + v * TL_V;
+            TL_HIDDEN(e);
+            W(prefetch_rows)(e, stride, k->prefetch_distance, 0);
+            const VS node = W(rows_node)(e, stride, W(BLOCK_LOG), g * W(ROWS), p);
             W(carry)(counter + v, node, carries, k->vectors);
         }
     }
@@ -379,6 +381,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 
 #undef ALL8
 
+#if TL_FLAT
 #define EACH_VECTOR(first_row) \
     for (int64_t first = (first_row)*columns, f = first + (n - first - 1) / TL_V * TL_V; \
          f >= first; f -= TL_V)
@@ -439,6 +442,7 @@ static void W(do_lanes_flat)(const tl_lanes *k, int64_t w, tl_par p)
 }
 
 #undef EACH_VECTOR
+#endif
 #undef KEEPS
 
 static void W(do_lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s)

@@ -47,6 +47,7 @@ TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
 
 /* blocks of a tile; elements that are widened at a time */
 enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 2048 / sizeof(E) };
+_Static_assert(W(PIECE) >= TL_V * TL_V, "a piece has whole blocks");
 
 /* Space for n widened elements of every input. */
 #define TL_WIDE_CAPACITY(n) (OP_INPUTS * (n))
@@ -154,13 +155,7 @@ static TL_NO_CLONE __attribute__((noinline, unused)) SS W(node)(const tl_element
     } else if (blocks) {
         W(widened_blocks)(w, in, at, k, p);
     } else {
-        E wide[TL_WIDE_CAPACITY(TL_V * TL_V)];
-        if (in->from) {
-            const char *narrow = (const char *)in->x + at * in->from->from_bytes;
-            W(widened)(wide, TL_V * TL_V, in->from, narrow, 1 << k, &p);
-            x = wide;
-        }
-
+        assert(!in->from); /* these are widened already (nodes) */
         for (int j = 0; j < count; j++) w[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
     }
 

@@ -52,6 +52,17 @@ static int TL_S(do_masked)(const void *x, tl_par p)
 #endif
 }
 
+/* The rest is that of the accumulator's own instance where elements become its numbers. */
+#undef TL_SHARED
+#if (TL_WIDEN == TL_WIDEN_REAL || TL_WIDEN == TL_WIDEN_REAL_ONE) && TL_REAL_FLOAT && TL_OUT_ACC && \
+    !TL_WITH_SCALAR && TL_TRAIT(14, TL_DT) != TL_TRAIT(14, TL_WIDE)
+#define TL_SHARED(name) TL_CAT3(name, s, TL_CAT3(TL_CAT(d, TL_WIDE), TL_ACC, x))
+static void TL_SHARED(do_combine)(tl_state *a, const tl_state *b, int64_t na, int64_t nb);
+static void TL_SHARED(do_lower)(const tl_state *s, int64_t n, int64_t first, tl_par p, void *out);
+static void TL_SHARED(do_empty)(tl_par p, void *out);
+static void TL_SHARED(do_seed)(tl_state *s, const void *v, tl_par p);
+#else
+#define TL_SHARED TL_S
 static void TL_S(do_combine)(tl_state *a, const tl_state *b, int64_t na, int64_t nb)
 {
     TL_S(state) l, r;
@@ -99,6 +110,7 @@ static void TL_S(do_seed)(tl_state *s, const void *v, tl_par p)
     (void)s, (void)v, (void)p;
 #endif
 }
+#endif
 
 #if TL_CONVERTS_STATES
 #define TL_WIDE_ord  TL_TRAIT(6, TL_WIDE)
@@ -218,10 +230,10 @@ static const tl_scalar TL_S(row) = {
 #endif
     .lift = TL_S(do_lift),
     .is_masked = TL_S(do_masked),
-    .combine = TL_S(do_combine),
-    .lower = TL_S(do_lower),
-    .empty = TL_S(do_empty),
-    .seed = TL_S(do_seed),
+    .combine = TL_SHARED(do_combine),
+    .lower = TL_SHARED(do_lower),
+    .empty = TL_SHARED(do_empty),
+    .seed = TL_SHARED(do_seed),
 };
 
 _Static_assert(sizeof(TL_S(state)) <= sizeof(tl_state), "tl_state is too small for this operator");

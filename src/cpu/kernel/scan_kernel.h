@@ -19,17 +19,7 @@
 TL_INLINE VS W(prefixes)(VS v, tl_par p)
 {
     const VS none = TL_VE(neutral)(p);
-    v = W(join)(W(delay1)(none, v), v, 0, 0);
-#if TL_LOG_V >= 2
-    v = W(join)(W(delay2)(none, v), v, 0, 0);
-#endif
-#if TL_LOG_V >= 3
-    v = W(join)(W(delay4)(none, v), v, 0, 0);
-#endif
-#if TL_LOG_V >= 4
-    v = W(join)(W(delay8)(none, v), v, 0, 0);
-#endif
-
+    TL_UNROLL for (int t = 0; t < TL_LOG_V; t++) v = W(join)(W(delayed)(none, v, t), v, 0, 0);
     return v;
 }
 
@@ -64,7 +54,7 @@ TL_INLINE void W(run_on)(W(running) * k, VS v, int64_t m, const tl_tile *t, int6
 {
     /* From v before it is joined with `run`: one combine, and no shuffle, from vector to vector. */
     v = W(prefixes)(v, p);
-    const VS all = W(ends)(v), last = k->whole;
+    const VS all = W(ends)(v, v), last = k->whole;
     k->fold = W(join)(k->run, v, 0, 0);
     k->run = W(join)(k->run, all, 0, 0);
     k->whole = W(join)(k->before, k->fold, 0, 0);

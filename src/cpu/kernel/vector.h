@@ -125,7 +125,7 @@ TL_INLINE VS W(load)(const E *x, int64_t i, tl_par p)
     return TL_LIFTED(TL_VE, e, x, TL_V, W(iota)(i), p);
 }
 
-/* The same for m < V elements; the other lanes have undefined states. */
+/* The same for m < V elements; other lanes are undefined. */
 TL_INLINE VS W(load_part)(const E *x, int64_t m, int64_t i, tl_par p)
 {
     TL_VE(elem) e = {0};
@@ -156,15 +156,16 @@ TL_INLINE void W(put)(VS *v, int lane, SS s)
         OP_FIELDS(pattern) \
         return r; \
     }
-#define SHUFFLE_NEXT(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_NEXT));
-#define SHUFFLE_EVEN1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_EVEN1));
-#define SHUFFLE_ODD1(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_ODD1));
-#define SHUFFLE_LOW1(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_LOW1));
-#define SHUFFLE_HIGH1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_HIGH1));
-#define SHUFFLE_EVEN2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_EVEN2));
-#define SHUFFLE_ODD2(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_ODD2));
-#define SHUFFLE_LOW2(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_LOW2));
-#define SHUFFLE_HIGH2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_HIGH2));
+#define TL_MIX(f, lane)        r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(lane));
+#define SHUFFLE_NEXT(type, f)  TL_MIX(f, TL_NEXT)
+#define SHUFFLE_EVEN1(type, f) TL_MIX(f, TL_EVEN1)
+#define SHUFFLE_ODD1(type, f)  TL_MIX(f, TL_ODD1)
+#define SHUFFLE_LOW1(type, f)  TL_MIX(f, TL_LOW1)
+#define SHUFFLE_HIGH1(type, f) TL_MIX(f, TL_HIGH1)
+#define SHUFFLE_EVEN2(type, f) TL_MIX(f, TL_EVEN2)
+#define SHUFFLE_ODD2(type, f)  TL_MIX(f, TL_ODD2)
+#define SHUFFLE_LOW2(type, f)  TL_MIX(f, TL_LOW2)
+#define SHUFFLE_HIGH2(type, f) TL_MIX(f, TL_HIGH2)
 SHUFFLER(next, SHUFFLE_NEXT)
 SHUFFLER(even1, SHUFFLE_EVEN1)
 SHUFFLER(odd1, SHUFFLE_ODD1)
@@ -175,15 +176,13 @@ SHUFFLER(odd2, SHUFFLE_ODD2)
 SHUFFLER(low2, SHUFFLE_LOW2)
 SHUFFLER(high2, SHUFFLE_HIGH2)
 
-TL_INLINE VS W(pair1)(VS a, VS b, int64_t n) { return W(twin)(W(even1)(a, b), W(odd1)(a, b), n); }
-TL_INLINE VS W(pair2)(VS a, VS b, int64_t n) { return W(twin)(W(even2)(a, b), W(odd2)(a, b), n); }
-
 /* Step s of the network: first pairs inside 128-bit groups, then pairs of groups. n: elements of a
  * lane. */
 #define TL_LOG_G (TL_G / 2)
 TL_INLINE VS W(step)(int s, VS a, VS b, int64_t n)
 {
-    return s < TL_LOG_G ? W(pair1)(a, b, n) : W(pair2)(a, b, n);
+    return s < TL_LOG_G ? W(twin)(W(even1)(a, b), W(odd1)(a, b), n)
+                        : W(twin)(W(even2)(a, b), W(odd2)(a, b), n);
 }
 
 /* V vectors of neighbouring nodes of n elements -> one vector of V nodes, log2 V levels higher. */

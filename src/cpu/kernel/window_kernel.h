@@ -39,7 +39,7 @@ TL_INLINE VS W(slide_some)(VS *before, VS d, tl_par p)
     d = W(prefixes)(d, p);
     VS r = JOIN(*before, d);
     /* From d and not from r: one addition, and no shuffle, from vector to vector. */
-    *before = JOIN(*before, W(ends)(d));
+    *before = JOIN(*before, W(ends)(d, d));
     return r;
 }
 

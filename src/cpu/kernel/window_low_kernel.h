@@ -58,64 +58,37 @@ TL_INLINE VS W(quad)(const void *z, int64_t at, tl_par p)
 /* Z_b at `at`, of windows that are folded from z0 alone. */
 TL_INLINE VS W(low)(const void *z, int b, int64_t at, tl_par p)
 {
-    assert(0 <= b && b <= 2);
-    return b == 0 ? W(z0)(z, at, p) : b == 1 ? W(z1)(z, at, p) : W(quad)(z, at, p);
+    assert(0 <= b && 1 << b < W(LEVELS));
+    if (b == 0 || W(LEVELS) == 2) return W(z0)(z, at, p);
+    return b == 1 || W(LEVELS) == 4 ? W(z1)(z, at, p) : W(quad)(z, at, p);
 }
 
-/* b delayed by 1, 2, 4 or 8 lanes; a is the vector before it. */
+/* b delayed by 1, 2, 4 or 8 lanes, fewer than V; a is the vector before it. */
 #define TL_ENDS(l)     (TL_V - 1)
+#define LAST(type, f)  TL_MIX(f, TL_ENDS)
 #define TL_DELAY1(l)   (TL_V - 1 + (l))
 #define TL_DELAY2(l)   (TL_V - 2 + (l))
-#define TL_DELAY4(l)   (TL_V - 4 + (l))
-#define TL_DELAY8(l)   (TL_V - 8 + (l))
-#define MOVE1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY1));
-#define MOVE2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY2));
-#define MOVE4(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY4));
-#define MOVE8(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(TL_DELAY8));
+#define TL_DELAY4(l)   ((TL_V - 4 + (l)) & (2 * TL_V - 1))
+#define TL_DELAY8(l)   ((TL_V - 8 + (l)) & (2 * TL_V - 1))
+#define MOVE1(type, f) TL_MIX(f, TL_DELAY1)
+#define MOVE2(type, f) TL_MIX(f, TL_DELAY2)
+#define MOVE4(type, f) TL_MIX(f, TL_DELAY4)
+#define MOVE8(type, f) TL_MIX(f, TL_DELAY8)
 SHUFFLER(delay1, MOVE1)
-#if TL_LOG_V >= 2
 SHUFFLER(delay2, MOVE2)
-#endif
-#if TL_LOG_V >= 3
 SHUFFLER(delay4, MOVE4)
-#endif
-#if TL_LOG_V >= 4
 SHUFFLER(delay8, MOVE8)
-#endif
 
 /* b delayed by 2^t lanes, a constant. */
 TL_INLINE VS W(delayed)(VS a, VS b, int t)
 {
-#if TL_LOG_V >= 4
-    if (t == 3) return W(delay8)(a, b);
-#endif
-#if TL_LOG_V >= 3
-    if (t == 2) return W(delay4)(a, b);
-#endif
-#if TL_LOG_V >= 2
-    if (t == 1) return W(delay2)(a, b);
-#endif
-    return W(delay1)(a, b);
+    assert(0 <= t && t < TL_LOG_V);
+    if (t == 0) return W(delay1)(a, b);
+    return t == 1 ? W(delay2)(a, b) : t == 2 ? W(delay4)(a, b) : W(delay8)(a, b);
 }
 
-/* The last lane, copied to every lane. */
-TL_INLINE VS W(ends)(VS a)
-{
-    VS r;
-#define LAST(type, f) r.f = TL_SHUFFLE(a.f, a.f, TL_EACH_LANE(TL_ENDS));
-    OP_FIELDS(LAST)
-#undef LAST
-    return r;
-}
-#undef MOVE1
-#undef MOVE2
-#undef MOVE4
-#undef MOVE8
-#undef TL_ENDS
-#undef TL_DELAY1
-#undef TL_DELAY2
-#undef TL_DELAY4
-#undef TL_DELAY8
+/* The last lane of a in every lane. */
+SHUFFLER(ends, LAST)
 
 /* m neighbouring windows of n elements; the first begins at index `first`. */
 typedef struct {
@@ -123,7 +96,7 @@ typedef struct {
     TL_VE(real) n;
 } W(windows);
 
-/* Lowers the first lanes of one vector of states to `out`. */
+/* Lowers the first lanes of a vector to `out`. */
 TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, W(windows) w, int stream, tl_par p)
 {
     TL_VE(result) r[OP_LANES];
@@ -181,7 +154,7 @@ TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t 
     TL_UNROLL for (int b = 1; b >= 0; b--)
     {
         const int64_t back = at - (r->back & ((1 << b) - 1)), before = r->w & -((int64_t)2 << b);
-        if (r->bits >> b & 1)
+        if (2 << b < W(LEVELS) && r->bits >> b & 1)
             EACH_VECTOR(W(join)(acc[j], W(low)(r->z, b, back + o, p), before, 1 << b));
     }
 
@@ -233,7 +206,8 @@ TL_INLINE void W(window_results)(void *to, const tl_window_work *k, const tl_low
 static void W(do_window_lower)(void *to, const tl_window_work *k, const tl_lower *l, tl_par p)
 {
     enum { CONSTANT = W(DIRECT) && !(OP_EXACT) }; /* bench/tried.md has the measurements */
-    if (k->w >= W(LEVELS) || k->mode == TL_WINDOW_SLIDE)
+    assert(!TL_SUMS_FLOATS || k->w < W(LEVELS));  /* else the ladder lowers them */
+    if (!TL_SUMS_FLOATS && (k->w >= W(LEVELS) || k->mode == TL_WINDOW_SLIDE))
         W(window_results)(to, k, l, 0, l->stream, p);
     else if (CONSTANT && l->stream)
         W(window_results)(to, k, l, 1, 1, p);
