@@ -109,6 +109,7 @@ int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_
            carry = ((size_t)slots * (size_t)plan->core->vector_bytes + 63) & ~(size_t)63;
     if (transposed < TL_SOA + prefetch_distance * width)
         transposed = TL_SOA + prefetch_distance * width;
+    if (transposed < BLOCK * width) transposed = BLOCK * width;
     size_t t = (size_t)((transposed + OVER) * buffers->elem + 63) & ~(size_t)63;
     size_t r = (size_t)(TL_SOA * buffers->result + 63) & ~(size_t)63;
     if (r < TL_WIDE_BYTES) r = TL_WIDE_BYTES; /* tl_lower_row uses r too */
@@ -241,7 +242,7 @@ void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
     k.to = part->to;
     k.ends = part->ends;
     k.prefetch_distance = f->prefetch_distance;
-    const int64_t chunk = tl_lanes_chunk(k.vectors * buffers->lanes),
+    const int64_t chunk = tl_max(tl_lanes_chunk(k.vectors * buffers->lanes), BLOCK),
                   direct = f->direct < n ? f->direct & -(int64_t)BLOCK : n;
     int64_t done = 0;
 

@@ -63,7 +63,7 @@ static tl_columns columns_of(const tl_lanes_job *job)
               dense = !job->plan->in && in->row_stride == 1;
     return (tl_columns){.job = job,
                         .adjacent = adjacent,
-                        .strip = job->verb == TL_REDUCE && dense ? FOLDED : TL_LANES_STRIP,
+                        .strip = job->verb == TL_REDUCE && in->row_stride == 1 ? FOLDED : TL_LANES_STRIP,
                         .group = 1,
                         .prefetch = in->stride && tl_prefetches(bytes),
                         /* results are apart from the elements, or in their places (tally.h) */
