@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 enum {
-    /* widest strip of a fold, which stages the last states only */
+    /* widest strip of a fold, which stages the last states only, and copies 8 rows at a time */
     FOLDED = 1024,
     WINDOW_STRIP = 64, /* lanes of a strip of windows; fewer lanes allow longer tiles */
     WINDOW_LONG = 32,  /* longer windows use the narrowest strip: a tile must hold a window */
@@ -25,6 +25,9 @@ enum {
      * so do scans of shorter rows. */
     NARROW_BYTES = 1024,
     LINE = 64,
+    /* Bytes that the caches of several threads may hold. There each thread folds a narrower strip
+     * of converted elements, instead of blocks of rows. */
+    CACHED_SHARED = 32 << 20,
     /* Several threads stream results from here on: another's cache may have their lines. */
     STREAM_SHARED = TL_STREAM_BYTES / 4,
 
@@ -63,7 +66,8 @@ static tl_columns columns_of(const tl_lanes_job *job)
               dense = !job->plan->in && in->row_stride == 1;
     return (tl_columns){.job = job,
                         .adjacent = adjacent,
-                        .strip = job->verb == TL_REDUCE && in->row_stride == 1 ? FOLDED : TL_LANES_STRIP,
+                        .strip =
+                            job->verb == TL_REDUCE && in->row_stride == 1 ? FOLDED : TL_LANES_STRIP,
                         .group = 1,
                         .prefetch = in->stride && tl_prefetches(bytes),
                         /* results are apart from the elements, or in their places (tally.h) */
@@ -120,6 +124,8 @@ static int fold_or_scan(tally *ctx, tl_columns *c, int threads)
     const int whole = scans && c->stream && c->adjacent &&
                       (c->narrow ? by_rows && row_bytes <= TL_STRIP_KEYS : mixed(job));
 
+    if (!scans && !c->narrow && job->plan->in && threads > 1 && row_bytes * in->n <= CACHED_SHARED)
+        c->strip = tl_min(c->strip, TL_LANES_STRIP);
     if (c->narrow)
         strips = whole ? 1 : threads;
     else if (scans && !whole)

@@ -68,9 +68,13 @@ static int strip_at(const tl_columns *c, const tl_lanes_buffers *buffers, int64_
                             .col_step = in->row_stride};
     if (c->overread && from->width % lanes)
         from->direct = rows_in_place(in, col, (from->width + lanes - 1) & -lanes);
-    if (from->direct && c->prefetch) {
-        const int64_t narrow = AHEAD_BYTES / (llabs(in->stride) * bytes);
-        from->prefetch_distance = tl_max(narrow, AHEAD);
+    if (c->prefetch) {
+        const int64_t narrow = AHEAD_BYTES / (llabs(in->stride) * bytes),
+                      rows = tl_max(narrow, AHEAD);
+        if (from->direct)
+            from->prefetch_distance = rows;
+        else if (in->row_stride == 1 && !c->job->reverse)
+            from->copies_ahead = rows;
     }
     if (from->width == 0) return 0;
 
