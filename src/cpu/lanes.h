@@ -56,8 +56,7 @@ typedef struct tl_lanes_from {
      * of later rows are copied first; they are col_step elements apart. */
     int64_t direct;
     int64_t col_step;
-    /* Prefetch distances in rows, of kernels that read in place and of copies; 0: no prefetch. */
-    int64_t prefetch_distance, copies_ahead;
+    int64_t prefetch_distance; /* prefetch distance in rows; 0: no prefetch */
 } tl_lanes_from;
 
 /* Where the results of a strip go, one of:

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 enum {
-    /* widest strip of a fold, which stages the last states only, and copies 8 rows at a time */
+    /* widest strip of a fold, which stages the last states only */
     FOLDED = 1024,
     WINDOW_STRIP = 64, /* lanes of a strip of windows; fewer lanes allow longer tiles */
     WINDOW_LONG = 32,  /* longer windows use the narrowest strip: a tile must hold a window */
@@ -25,9 +25,7 @@ enum {
      * so do scans of shorter rows. */
     NARROW_BYTES = 1024,
     LINE = 64,
-    /* Bytes that the caches of several threads may hold. There each thread folds a narrower strip
-     * of converted elements, instead of blocks of rows. */
-    CACHED_SHARED = 32 << 20,
+    CACHED = 32 << 20, /* bytes: threads fold strips, not rows, of converted elements */
     /* Several threads stream results from here on: another's cache may have their lines. */
     STREAM_SHARED = TL_STREAM_BYTES / 4,
 
@@ -124,7 +122,7 @@ static int fold_or_scan(tally *ctx, tl_columns *c, int threads)
     const int whole = scans && c->stream && c->adjacent &&
                       (c->narrow ? by_rows && row_bytes <= TL_STRIP_KEYS : mixed(job));
 
-    if (!scans && !c->narrow && job->plan->in && threads > 1 && row_bytes * in->n <= CACHED_SHARED)
+    if (!scans && !c->narrow && job->plan->in && threads > 1 && row_bytes * in->n <= CACHED)
         c->strip = tl_min(c->strip, TL_LANES_STRIP);
     if (c->narrow)
         strips = whole ? 1 : threads;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Rows of a strip of lanes, copied to where kernels read them, and results to where they belong
- * (lanes.h); and rows of narrow elements, which have kernels of their own. */
+ * (lanes.h). */
 #include "lanes.h"
 #include "narrow/narrow.h"
 #include "widen.h"
@@ -42,9 +42,6 @@ const char *tl_lanes_bring(tl_lanes_buffers *buffers, const tl_lanes_from *f, in
     *stride = tl_lanes_padded(buffers, width);
     for (int64_t j = 0; j < count; j++, x += f->step * bytes) {
         char *t = buffers->t + j * *stride * buffers->elem;
-        const uintptr_t later = (uintptr_t)x + (uintptr_t)(f->copies_ahead * f->step * bytes);
-        for (int64_t at = 0; f->copies_ahead && at < width * bytes; at += 64)
-            __builtin_prefetch((const void *)(later + (uintptr_t)at), 0, 2);
         if (f->col_step != 1) {
             char *to = plan->in ? buffers->narrow : t;
             tl_copy_strided(to, 1, x, f->col_step, width, bytes);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Strips of columns (lanes.h): where their elements are, and what a task computes: rows of a strip,
- * nodes of blocks of rows, or windows. Extremes of narrow elements (narrow/narrow.h) have kernels
- * of their own for the rows of a strip, whose keys stay in the first-level cache. */
+ * nodes of blocks of rows, or windows. */
 #include "lanes.h"
 #include "narrow/narrow.h"
 #include "widen.h"
@@ -68,13 +67,9 @@ static int strip_at(const tl_columns *c, const tl_lanes_buffers *buffers, int64_
                             .col_step = in->row_stride};
     if (c->overread && from->width % lanes)
         from->direct = rows_in_place(in, col, (from->width + lanes - 1) & -lanes);
-    if (c->prefetch) {
-        const int64_t narrow = AHEAD_BYTES / (llabs(in->stride) * bytes),
-                      rows = tl_max(narrow, AHEAD);
-        if (from->direct)
-            from->prefetch_distance = rows;
-        else if (in->row_stride == 1 && !c->job->reverse)
-            from->copies_ahead = rows;
+    if (from->direct && c->prefetch) {
+        const int64_t narrow = AHEAD_BYTES / (llabs(in->stride) * bytes);
+        from->prefetch_distance = tl_max(narrow, AHEAD);
     }
     if (from->width == 0) return 0;
 
