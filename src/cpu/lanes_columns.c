@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 enum {
-    /* widest strip of a fold, which stages the last states only */
+    /* widest strip of a fold, which stages its last states */
     FOLDED = 1024,
     WINDOW_STRIP = 64, /* lanes of a strip of windows; fewer lanes allow longer tiles */
     WINDOW_LONG = 32,  /* longer windows use the narrowest strip: a tile must hold a window */
@@ -25,7 +25,7 @@ enum {
      * so do scans of shorter rows. */
     NARROW_BYTES = 1024,
     LINE = 64,
-    CACHED = 32 << 20, /* bytes: threads fold strips, not rows, of converted elements */
+    CACHED = 32 << 20, /* bytes: threads fold strips of converted elements */
     /* Several threads stream results from here on: another's cache may have their lines. */
     STREAM_SHARED = TL_STREAM_BYTES / 4,
 
