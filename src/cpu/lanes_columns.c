@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 enum {
-    /* widest strip of a fold, which stages its last states */
+    /* widest strip of a fold (stages its last states) */
     FOLDED = 1024,
     WINDOW_STRIP = 64, /* lanes of a strip of windows; fewer lanes allow longer tiles */
     WINDOW_LONG = 32,  /* longer windows use the narrowest strip: a tile must hold a window */
@@ -25,7 +25,7 @@ enum {
      * so do scans of shorter rows. */
     NARROW_BYTES = 1024,
     LINE = 64,
-    CACHED = 32 << 20, /* bytes: threads fold strips of converted elements */
+    CACHED = 32 << 20, /* bytes: threads fold converted columns in strips */
     /* Several threads stream results from here on: another's cache may have their lines. */
     STREAM_SHARED = TL_STREAM_BYTES / 4,
 
@@ -118,7 +118,7 @@ static int fold_or_scan(tally *ctx, tl_columns *c, int threads)
               scans = job->verb == TL_SCAN;
     const int64_t row_bytes = in->rows * op->elem_bytes;
     int64_t strips = threads > 1 ? 2 * (int64_t)threads : 1;
-    /* Short rows that share lines are cut into blocks, not into strips. */
+    /* Short rows that share lines are cut into blocks, not strips. */
     const int whole = scans && c->stream && c->adjacent &&
                       (c->narrow ? by_rows && row_bytes <= TL_STRIP_KEYS : mixed(job));
 
