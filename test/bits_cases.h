@@ -373,8 +373,8 @@ static void check_views(const test_case *c)
  * lengths around the blocks of 8, a chunk of 256 rows and the longest that go so. */
 static void check_lanes(const test_case *c)
 {
-    static const int64_t counts[] = {1,  2,  7,  8,  9,   15,  16,  17,   31,
-                                     33, 48, 63, 65, 447, 448, 449, 1000, 2500},
+    static const int64_t counts[] = {1,  2,  7,  8,  9,   15,  16,   17,   31,
+                                     33, 48, 63, 65, 448, 449, 1000, 1025, 2500},
                          lengths[] = {1,   2,   3,   7,   8,   9,   15,   16,   17,  31,  33,
                                       63,  64,  65,  99,  96,  97,  100,  101,  127, 129, 255,
                                       256, 257, 264, 265, 512, 513, 1023, 1024, 1025};

@@ -3,9 +3,7 @@
  * (lanes.h).
  *
  *   elements --(copy, widen)--> t --kernel--> soa --lower--> r --(narrow, copy)--> results
- *
- * Elements that kernels can read in place skip t. Results that `lower` can write in place skip
- * r. */
+ * Elements read in place skip t, results written in place r. */
 #include "lanes.h"
 #include "widen.h"
 #include "context/context.h"
@@ -63,7 +61,7 @@ static int levels_of(int64_t n) { return n >= BLOCK ? tl_top_level(n) - 2 : 1; }
 int64_t tl_lanes_chunk(int64_t padded)
 {
     const int64_t rows = (TL_SOA / padded - 1) & -(int64_t)BLOCK;
-    return tl_min(rows, ROWS);
+    return tl_clamp(rows, BLOCK, ROWS);
 }
 
 /* Fills buffers->empty with a row of results without a value. */
@@ -107,8 +105,7 @@ int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_
 
     size_t soa = (tl_soa_bytes(plan) + 63) & ~(size_t)63,
            carry = ((size_t)slots * (size_t)plan->core->vector_bytes + 63) & ~(size_t)63;
-    if (transposed < TL_SOA + prefetch_distance * width)
-        transposed = TL_SOA + prefetch_distance * width;
+    transposed = tl_max(tl_max(transposed, BLOCK * width), TL_SOA + prefetch_distance * width);
     size_t t = (size_t)((transposed + OVER) * buffers->elem + 63) & ~(size_t)63;
     size_t r = (size_t)(TL_SOA * buffers->result + 63) & ~(size_t)63;
     if (r < TL_WIDE_BYTES) r = TL_WIDE_BYTES; /* tl_lower_row uses r too */

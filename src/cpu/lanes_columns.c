@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 enum {
-    /* widest strip of a fold, which stages the last states only */
+    /* widest strip of a fold (stages its last states) */
     FOLDED = 1024,
     WINDOW_STRIP = 64, /* lanes of a strip of windows; fewer lanes allow longer tiles */
     WINDOW_LONG = 32,  /* longer windows use the narrowest strip: a tile must hold a window */
@@ -25,6 +25,7 @@ enum {
      * so do scans of shorter rows. */
     NARROW_BYTES = 1024,
     LINE = 64,
+    CACHED = 32 << 20, /* bytes: threads fold converted columns in strips */
     /* Several threads stream results from here on: another's cache may have their lines. */
     STREAM_SHARED = TL_STREAM_BYTES / 4,
 
@@ -63,7 +64,8 @@ static tl_columns columns_of(const tl_lanes_job *job)
               dense = !job->plan->in && in->row_stride == 1;
     return (tl_columns){.job = job,
                         .adjacent = adjacent,
-                        .strip = job->verb == TL_REDUCE && dense ? FOLDED : TL_LANES_STRIP,
+                        .strip =
+                            job->verb == TL_REDUCE && in->row_stride == 1 ? FOLDED : TL_LANES_STRIP,
                         .group = 1,
                         .prefetch = in->stride && tl_prefetches(bytes),
                         /* results are apart from the elements, or in their places (tally.h) */
@@ -116,10 +118,12 @@ static int fold_or_scan(tally *ctx, tl_columns *c, int threads)
               scans = job->verb == TL_SCAN;
     const int64_t row_bytes = in->rows * op->elem_bytes;
     int64_t strips = threads > 1 ? 2 * (int64_t)threads : 1;
-    /* Short rows that share lines are cut into blocks, not into strips. */
+    /* Short rows that share lines are cut into blocks, not strips. */
     const int whole = scans && c->stream && c->adjacent &&
                       (c->narrow ? by_rows && row_bytes <= TL_STRIP_KEYS : mixed(job));
 
+    if (!scans && !c->narrow && job->plan->in && threads > 1 && row_bytes * in->n <= CACHED)
+        c->strip = tl_min(c->strip, TL_LANES_STRIP);
     if (c->narrow)
         strips = whole ? 1 : threads;
     else if (scans && !whole)

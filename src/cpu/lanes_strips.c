@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Strips of columns (lanes.h): where their elements are, and what a task computes: rows of a strip,
- * nodes of blocks of rows, or windows. Extremes of narrow elements (narrow/narrow.h) have kernels
- * of their own for the rows of a strip, whose keys stay in the first-level cache. */
+ * nodes of blocks of rows, or windows. */
 #include "lanes.h"
 #include "narrow/narrow.h"
 #include "widen.h"
