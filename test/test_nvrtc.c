@@ -34,8 +34,7 @@ enum {
 enum { LARGE = 8, LARGE_SCAN_SPILL_MOST = 384 };
 
 /* The registers of each kernel in the assembler's report; a stack frame is allowed (columns has
- * one), spills are not, but for pack_columns: it was timed with what it spills of 80 registers, and
- * 110 registers were slower (bench/tried.md). */
+ * one), spills are not. */
 static void read_report(const char *log, const char *what, int print, int allowed)
 {
     static const char entry[] = "Compiling entry function '", spills[] = "bytes spill stores";
@@ -51,9 +50,7 @@ static void read_report(const char *log, const char *what, int print, int allowe
             spilled = atoi(number);
         }
         check(spill && used, "%s %s: no report", what, name);
-        const int most =
-            !strcmp(name, "pack_columns") && allowed < SPILL_MOST ? SPILL_MOST : allowed;
-        check(spilled <= most, "%s %s: %d bytes of registers spilled", what, name, spilled);
+        check(spilled <= allowed, "%s %s: %d bytes of registers spilled", what, name, spilled);
         if (print)
             printf("%-40s %-12s %4d registers, %d bytes spilled\n", what, name, registers, spilled);
     }
