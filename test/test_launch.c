@@ -123,6 +123,7 @@ static void call_shapes(tally *ctx)
         call(ctx, op, tally_rows(x, dtype, 2, N / 2));
         call(ctx, op, tally_columns(x, dtype, 5000, 40));
         call(ctx, op, tally_columns(x, dtype, 10, 40));
+        call(ctx, op, tally_columns(x, dtype, 4, 13000));
         call(ctx, op, tally_columns(x, dtype, 5000, 4));
         call(ctx, op, tally_segments(x, dtype, offsets, 6));
     }
@@ -191,8 +192,7 @@ static void call_all(int cuda)
     for (int id = 0; id < TL_KERNELS; id++)
         check(launches[id] > 0 ||
                   (!cuda && (id == TL_KERNEL_reduce_single || id == TL_KERNEL_scan_single ||
-                             id == TL_KERNEL_scan_down || id == TL_KERNEL_table_columns ||
-                             id == TL_KERNEL_pack_columns)),
+                             id == TL_KERNEL_scan_down || id == TL_KERNEL_table_columns)),
               "kernel %s was not launched as on %s", tl_gpu_kernels[id].name,
               cuda ? "CUDA" : "OpenCL");
     close_none(ctx, cpu);

@@ -43,9 +43,8 @@ static int number_before(const char *at, const char *words)
 }
 
 /* The registers of each kernel in the assembler's report; a stack frame is allowed (columns has
- * one), but for the kernels of fields, which have none: there it is an array in local memory. Spills
- * are not, but for pack_columns: it was timed with what it spills of 80 registers, and
- * 110 registers were slower (bench/tried.md). */
+ * one), but for the kernels of fields, which have none: there it is an array in local memory.
+ * Spills are not. */
 static void read_report(const char *log, const char *what, int print, int allowed)
 {
     static const char entry[] = "Compiling entry function '";
@@ -58,9 +57,7 @@ static void read_report(const char *log, const char *what, int print, int allowe
         sscanf(at + sizeof entry - 1, "%31[^']", name);
         if (used) sscanf(used, "Used %d", &registers);
         check(spilled >= 0 && used, "%s %s: no report", what, name);
-        const int most =
-            !strcmp(name, "pack_columns") && allowed < SPILL_MOST ? SPILL_MOST : allowed;
-        check(spilled <= most, "%s %s: %d bytes of registers spilled", what, name, spilled);
+        check(spilled <= allowed, "%s %s: %d bytes of registers spilled", what, name, spilled);
         check(frame == 0 || strncmp(name, "grid_", 5) != 0, "%s %s: %d bytes of local memory", what,
               name, frame);
         if (print)

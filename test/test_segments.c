@@ -2,12 +2,15 @@
  * Segments whose offsets are in device memory, on every GPU device (or those of
  * TALLY_TEST_DEVICES): they give the same bits as offsets on the host, bad ones are refused in
  * the same words, and verbs that do not read them on the device copy them. Skipped without a
- * device. */
+ * device.
+ *
+ *   test_segments [LAYOUT]     only segments of this layout; "refused": only the other checks */
 #include "gpu/work.h"
 #include "gpus.h"
 
 enum { MOST = 1 << 20, MOST_ROWS = 400000, GUARD = 64, SHIFTS = 16 };
 
+static const char *only; /* an argument, or NULL */
 static tally *ctx, *cpu;
 static const tl_gpu_calls *calls;
 static tl_gpu *gpu;
@@ -323,9 +326,11 @@ static void check_views(void)
     if (open_place(&data, sizeof x) && open_place(&cuts, sizeof offsets) &&
         open_place(&results, sizeof got)) {
         const int pocl = gpu->shares_memory, turns = pocl || check_quick ? 1 : 3;
-        int i = (int)check_below(3);
+        const int begin = (int)check_below(3);
+        int i = begin;
         const int half = OPERATORS / 2, first = (int)check_below(half), turn = (int)check_below(2);
-        for (int which = 0; which < LAYOUTS; which++)
+        for (int which = 0; which < LAYOUTS; which++) {
+            if (only && strcmp(only, layouts[which].name)) continue;
             /* PoCL compiles for some seconds per operator: two of them take layouts in turn */
             for (int o = pocl ? first + (which + turn) % 2 * half : 0; o < OPERATORS;
                  o += pocl ? OPERATORS : 1)
@@ -334,8 +339,13 @@ static void check_views(void)
                     check_case(which, o, (i * 4) % SHIFTS + (way == 2),
                                way == 1 ? (o % 2 ? 2 : -1) : 1);
                 }
-        check_others();
-        check_refusals();
+        }
+        const int others = !only || !strcmp(only, "refused");
+        if (others) {
+            check_others();
+            check_refusals();
+        }
+        check(others || i > begin, "no segments are called '%s'", only);
     }
     close_place(&data);
     close_place(&cuts);
@@ -355,8 +365,9 @@ static void check_device(const char *device)
     tally_close(ctx);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    only = argc > 1 ? argv[1] : NULL;
     check_start();
     for (size_t i = 0; i < sizeof x; i++) x[i] = (char)tl_random(&check_state);
     cpu = check_open(2, NULL);

@@ -89,14 +89,16 @@ static int chunk_log(const tl_gpu_device *d, const tl_batch *b)
     return small ? SMALL_LOG : ELEMENTS_LOG;
 }
 
-/* Whether pack_columns takes short columns. */
-static int is_packed(const tl_batch *b)
+/* log2 of the columns of a block of pack_columns, which takes short columns if they keep the device
+ * busy; 0: it does not. */
+static int pack_log(const tl_gpu_device *d, const tl_batch *b)
 {
-    enum { ELEMENT_LEAST = 4, STATE_MOST = 8 };
-    const int element = b->plan->op->elem_bytes;
-    return b->n < PACK_ROWS && b->row_stride == 1 && element >= ELEMENT_LEAST &&
-           b->state_bytes <= STATE_MOST &&
-           (b->x.memory.address + (uint64_t)b->x.byte) % (uint64_t)element == 0;
+    enum { LEAST = 5, BUSY = 3 };
+    const int64_t parts = b->n >> PART_LOG;
+    int log = parts < 2 ? WHOLE_LOG : WHOLE_LOG - 1;
+    while (log > LEAST && parts << log > COLUMN_NODES(b->state_bytes)) log--;
+    const int fits = parts << log <= COLUMN_NODES(b->state_bytes) && parts < 2 << PARTS_LOG;
+    return fits && b->rows >> log >= (int64_t)BUSY * d->gpu->processors ? log : 0;
 }
 
 /* Fewer columns, and so more threads for each, until the device is busy. */
@@ -104,23 +106,20 @@ static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl
                                  int chunk_log, const tl_memory *nodes)
 {
     /* log2 of min elements of a thread; min bytes of a row, if there are so many columns */
-    enum { PART_LOG = 4, SECTOR = 32 };
+    enum { THREAD_LOG = 4, SECTOR = 32 };
     const int64_t busy = 3 * l->d->gpu->processors / 2, chunks = chunk_log ? b->n >> chunk_log : 0,
                   n = b->n - (chunks << chunk_log), work = n > chunks ? n : chunks;
     const column_nodes c = whole_nodes(b, chunk_log);
-    const int element = b->plan->op->elem_bytes, few = chunks && c.down == 1;
-    int64_t log = WHOLE_LOG, each_log = PART_LOG;
+    const int element = b->plan->op->elem_bytes, few = chunks && c.down == 1,
+              packed = chunks ? 0 : pack_log(l->d, b);
+    int64_t log = WHOLE_LOG, each_log = THREAD_LOG;
     assert(work < 2 * COLUMNS_WHOLE);
 
-    if (is_packed(b)) {
-        const int64_t most = (int64_t)WHOLE_THREADS *
-                             (element < PACK_BYTES ? PACK_BYTES / element : 1),
-                      blocks = (b->rows - 1) / most + 1;
-        return TL_GO(l, pack_columns, blocks, .batch = *b->all, .jobs = blocks,
-                     .results = r->arguments);
-    }
+    if (packed)
+        return TL_GO_AS(l, pack_columns, (b->rows - 1) / ((int64_t)PACK_EACH(b->n) << packed) + 1,
+                        TL_EACH_JOB, .batch = *b->all, .log = packed, .results = r->arguments);
 
-    while (log && b->rows >> log < busy && 1 << (WHOLE_LOG - log + PART_LOG) < work &&
+    while (log && b->rows >> log < busy && 1 << (WHOLE_LOG - log + THREAD_LOG) < work &&
            (few || element << log > SECTOR || b->rows <= 1 << (log - 1)))
         log--;
     while (1 << (WHOLE_LOG - log + each_log) < n) each_log++;

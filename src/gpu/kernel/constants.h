@@ -22,7 +22,11 @@ enum { COLUMNS_LOG = 12, COLUMNS_WHOLE = 1 << COLUMNS_LOG };
 #define COLUMNS_EACH_LOG(elem, state) \
     ((state) > 8 ? 0 : (elem) == 1 ? 2 : (elem) == 2 || (state) >= 4)
 #define COLUMNS_BLOCK_LOG(elem, state) (5 + COLUMNS_EACH_LOG(elem, state))
-enum { PACK_ROWS = 16, PACK_BYTES = 16 };
+/* nodes of a block, in local memory; pack_columns: log2 of the elements of a part, and of the most
+ * parts; columns of a thread, if they have so few elements */
+#define COLUMN_NODES(state) ((state) > 16 ? 512 : (state) > 8 ? 1024 : (state) > 4 ? 2048 : 4096)
+enum { PART_LOG = 4, PART = 1 << PART_LOG, PARTS_LOG = 6 };
+#define PACK_EACH(n) ((n) <= PART / 4 ? 4 : (n) <= PART / 2 ? 2 : 1)
 
 /* Flags of a batch. OFFSETS: sequences are given by offsets, and `first` is used. CHOSEN: ids
  * selects sequences. STATES: reduce writes states. */

@@ -103,6 +103,22 @@ typedef struct {
     i64 step, at, unit;
 } column_items;
 
+/* Loads n <= most elements, `step` bytes apart. */
+fn void load_few(elem *e, const int most, GLOBAL const u8 *x, i64 step, int n)
+{
+    if (ADDRESS(x) % TL_SIZE == 0) {
+        UNROLL for (int k = 0; k < most; k++)
+        {
+            if (k < n) e[k] = *(GLOBAL const elem *)(x + k * step);
+        }
+    } else {
+        UNROLL for (int k = 0; k < most; k++)
+        {
+            if (k < n) e[k] = load_bytes(x + k * step);
+        }
+    }
+}
+
 /* Folds `count` items. It leaves a node in `stack` for each set bit of count, the highest first. */
 fn void fold_down(column_items c, int count, par p, state *stack, const int of_states)
 {
@@ -130,16 +146,8 @@ fn void fold_down(column_items c, int count, par p, state *stack, const int of_s
         {
             if (k < rest) v[k] = *(GLOBAL const state *)(c.x + k * c.step);
         }
-    } else if (ADDRESS(c.x) % TL_SIZE == 0) {
-        UNROLL for (int k = 0; k < STEP - 1; k++)
-        {
-            if (k < rest) e[k] = *(GLOBAL const elem *)(c.x + k * c.step);
-        }
     } else {
-        UNROLL for (int k = 0; k < STEP - 1; k++)
-        {
-            if (k < rest) e[k] = load_bytes(c.x + k * c.step);
-        }
+        load_few(e, STEP - 1, c.x, c.step, rest);
     }
 
     UNROLL for (int k = 0; k < STEP - 1; k++)
@@ -199,6 +207,18 @@ fn int has_words(batch b)
 #define LOAD_NEAR(p) (*(p))
 #endif
 
+/* Loads n elements of a column, `step` bytes apart. */
+fn void load_column(elem *e, const int n, GLOBAL const u8 *x, i64 step)
+{
+#if TL_SIZE == 4 || TL_SIZE == 8
+    if (ADDRESS(x) % TL_SIZE == 0) {
+        UNROLL for (int i = 0; i < n; i++) e[i] = LOAD_NEAR((GLOBAL const elem *)(x + i * step));
+        return;
+    }
+#endif
+    load_down(e, n, x, step, n);
+}
+
 /* Loads STEP elements of each of them. x: the first one's; apart: bytes to the others. */
 fn void load_columns(elem e[EACH][STEP], GLOBAL const u8 *x, const i64 *apart, i64 step, int words)
 {
@@ -215,14 +235,7 @@ fn void load_columns(elem e[EACH][STEP], GLOBAL const u8 *x, const i64 *apart, i
         return;
     }
 #endif
-#if TL_SIZE == 4 || TL_SIZE == 8
-    if (ADDRESS(x) % TL_SIZE == 0) {
-        UNROLL for (int i = 0; i < STEP; i++) UNROLL for (int k = 0; k < EACH; k++) e[k][i] =
-            LOAD_NEAR((GLOBAL const elem *)(x + apart[k] + i * step));
-        return;
-    }
-#endif
-    UNROLL for (int k = 0; k < EACH; k++) load_down(e[k], STEP, x + apart[k], step, STEP);
+    UNROLL for (int k = 0; k < EACH; k++) load_column(e[k], STEP, x + apart[k], step);
 }
 
 /* Folds `size` elements of each of them: STEP, or of larger states a multiple. c: of the
@@ -258,12 +271,7 @@ fn void fold_columns(state *v, column_items c, const i64 *apart, int size, int w
  * c of column s is stored at s * across + c * down. */
 KERNEL_OF(columns)
 {
-    enum {
-        NODES = sizeof(state) > 16  ? 512
-                : sizeof(state) > 8 ? 1024
-                : sizeof(state) > 4 ? 2048
-                                    : 4096
-    };
+    enum { NODES = COLUMN_NODES(sizeof(state)) };
     SHARED state node[NODES];
     BATCH_OF_PARAMETERS;
     const int each = (int)(size << log) / NODES, part = each > STEP ? each : STEP,
@@ -338,59 +346,116 @@ KERNEL_OF(table_columns)
 }
 #endif
 
-/* The fold of n < PACK_ROWS elements. node[i]: the last node of 2^i elements. */
-fn maybe fold_few(const elem *e, int n, par p)
-{
-    enum { NODES = 4 };
-    state node[NODES];
-    maybe all = nothing(p);
+/* Of n <= most < PART elements from index `at` on, a multiple of PART: node[i], the last of 2^i. */
+typedef struct {
+    state node[PART_LOG];
+} few_nodes;
 
-    UNROLL for (int k = 0; k < PACK_ROWS - 1; k++)
+fn few_nodes fold_few(const elem *e, const int most, i64 at, int n, par p)
+{
+    few_nodes f;
+    UNROLL for (int k = 0; k < most; k++)
     {
         if (k >= n) continue;
-        state v = lift_e(e[k], k, p);
-        UNROLL for (int i = 0; i < NODES; i++)
+        state v = lift_e(e[k], at + k, p);
+        UNROLL for (int i = 0; i < PART_LOG; i++)
         {
             const int left = (k + 1) % (2 << i);
-            if (left == 0) v = TWIN(node[i], v, 1 << i);
-            if (left == 1 << i) node[i] = v;
+            if (left == 0) v = TWIN(f.node[i], v, 1 << i);
+            if (left == 1 << i) f.node[i] = v;
         }
     }
-
-    UNROLL for (int i = NODES - 1; i >= 0; i--)
-    {
-        if (n >> i & 1) all = then(all, node[i], n >> (i + 1) << (i + 1), 1 << i);
-    }
-    return all;
+    return f;
 }
 
-/* Such columns of aligned elements. A thread takes PACK_BYTES of each row, in columns WHOLE_THREADS
- * apart. */
+fn maybe append_few(maybe before, const few_nodes *f, i64 at, int n)
+{
+    UNROLL for (int i = PART_LOG - 1; i >= 0; i--)
+    {
+        if (n >> i & 1)
+            before = then(before, f->node[i], at + (n >> (i + 1) << (i + 1)), 1 << i);
+    }
+    return before;
+}
+
+/* Columns of at most PART / each elements: a thread has `each`, WHOLE_THREADS apart. */
+fn void pack_few(batch b, results out, const int each)
+{
+    const int most = PART / each, n = (int)b.n;
+    const i64 first = group_index() * WHOLE_THREADS * each + thread_index(),
+              step = b.stride * TL_SIZE;
+    elem e[PART];
+    UNROLL for (int c = 0; c < each; c++)
+    {
+        const i64 s = first + c * WHOLE_THREADS;
+        if (s < b.seqs) load_few(e + c * most, most, b.x + s * b.row_stride * TL_SIZE, step, n);
+    }
+    UNROLL for (int c = 0; c < each; c++)
+    {
+        const i64 s = first + c * WHOLE_THREADS;
+        const few_nodes f = fold_few(e + c * most, most, 0, n, b.p);
+        if (s < b.seqs) store_reduced(out, b, s, append_few(nothing(b.p), &f, 0, n), n);
+    }
+}
+
+/* S after the `count` parts of a column, whose nodes lie 2^log apart and are overwritten. */
+fn maybe append_nodes(maybe before, LOCAL state *node, int count, int log)
+{
+    int done = 0;
+    for (int k = PARTS_LOG; k >= 0; k--) {
+        if (!(count >> k & 1)) continue;
+        LOCAL state *const first = node + (done << log);
+        for (int by = 1; by < 1 << k; by *= 2)
+            for (int i = 0; i < 1 << k; i += 2 * by)
+                first[i << log] = TWIN(first[i << log], first[(i + by) << log], PART * by);
+        before = then(before, *first, (i64)done * PART, (i64)PART << k);
+        done += 1 << k;
+    }
+    return before;
+}
+
+/* The threads of a column take parts of PART elements in turns, so that they go down together; the
+ * one that has the elements after the last part computes the result. */
+fn void pack_parts(batch b, results out, int log, LOCAL state *node)
+{
+    const int t = thread_index(), column = t & ((1 << log) - 1), turns = WHOLE_THREADS >> log,
+              turn = t >> log, full = (int)b.n / PART, rest = (int)b.n % PART;
+    const i64 s = (group_index() << log) + column, step = b.stride * TL_SIZE;
+    const int has = s < b.seqs, last = has && turn == (full & (turns - 1));
+    GLOBAL const u8 *x = b.x + (s * b.row_stride + (i64)turn * PART * b.stride) * TL_SIZE;
+    elem e[PART];
+    few_nodes few;
+
+    for (int part = turn; has && part < full; part += turns, x += turns * PART * step) {
+        state v[PART];
+        load_column(e, PART, x, step);
+        UNROLL for (int k = 0; k < PART; k++) v[k] = lift_e(e[k], part * PART + k, b.p);
+        node[(part << log) + column] = fold_states(v, PART, 1);
+    }
+    if (last) {
+        load_few(e, PART - 1, x, step, rest);
+        few = fold_few(e, PART - 1, (i64)full * PART, rest, b.p);
+    }
+    BARRIER();
+    if (last) {
+        const maybe v = append_nodes(nothing(b.p), node + column, full, log);
+        store_reduced(out, b, s, append_few(v, &few, (i64)full * PART, rest), b.n);
+    }
+}
+
+#define PACK_BLOCKS (TL_SIZE > 4 || sizeof(state) > 4 ? 3 : 5)
+/* Short columns, if they are many: a block has 2^log, or its threads some each. */
 KERNEL_OF(pack_columns)
 {
-    enum { EACH = TL_SIZE < 4 ? 1 : TL_SIZE < PACK_BYTES ? PACK_BYTES / TL_SIZE : 1 };
+    SHARED state node[COLUMN_NODES(sizeof(state))];
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    const int n = (int)b.n;
-
-    for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 first = job * (EACH * WHOLE_THREADS) + thread_index();
-        GLOBAL const elem *x = (GLOBAL const elem *)b.x + first;
-        elem e[EACH][PACK_ROWS];
-
-        UNROLL for (int k = 0; k < PACK_ROWS - 1; k++, x += b.stride)
-        {
-            UNROLL for (int c = 0; c < EACH; c++)
-            {
-                if (k < n && first + c * WHOLE_THREADS < b.seqs) e[c][k] = x[c * WHOLE_THREADS];
-            }
-        }
-        UNROLL for (int c = 0; c < EACH; c++)
-        {
-            const i64 s = first + c * WHOLE_THREADS;
-            if (s < b.seqs) store_reduced(out, b, s, fold_few(e[c], n, b.p), n);
-        }
-    }
+    if (PACK_EACH(b.n) == 4)
+        pack_few(b, out, 4);
+    else if (PACK_EACH(b.n) == 2)
+        pack_few(b, out, 2);
+    else
+        pack_parts(b, out, (int)log, node);
 }
 
 /* n items of a column in parts of 2^size_log; an item has `unit` elements, and `before` elements
