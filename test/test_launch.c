@@ -248,9 +248,45 @@ static void check_names(void)
     tally_close(ctx);
 }
 
+/* A text of CUDA has the functions of a chunk whose names end in SUFFIX, if SINGLE_PART names them. */
+static void check_suffix(const char *text, const char *what)
+{
+    static const char parts[] = "\n#define SINGLE_PART(name) name##_";
+    char chunk[40], suffix[8] = "";
+    const char *const at = strstr(text, parts);
+    if (!at || strstr(text, "\n#define SCAN_LINES 1\n")) return;
+    sscanf(at + sizeof parts - 1, "%7[^\n]", suffix);
+    snprintf(chunk, sizeof chunk, "\n#define N(name) name##_%s\n", suffix);
+    check(strstr(text, chunk) != NULL, "%s: no chunk '%s'", what, suffix);
+}
+
+/* In the text of every scan: of every operator and type, one input or inputs in place. */
+static void check_scan_texts(void)
+{
+    for (const char *const *name = tally_operators(); *name; name++)
+        for (int d = TALLY_I8; d <= TALLY_F64; d++)
+            for (int k = TL_ONE_INPUT; k <= TL_BITMAPS; k++) {
+                const tl_scalar *op;
+                tl_par par;
+                char spelled[64], parameter[TL_SAMPLE_BYTES], what[80], *text;
+                size_t length;
+                snprintf(spelled, sizeof spelled, "%s%s", *name,
+                         tl_sample_parameter(*name, parameter));
+                if (tl_resolve(NULL, spelled, (tally_dtype)d, &op, &par)) continue;
+                const tl_scalar variant = tl_gpu_variant_of(op, k == TL_BITMAPS);
+                const tl_text t = {&variant, "scan", "gpu/cuda/prelude_cuda.h", NULL, (tl_inputs)k};
+                snprintf(what, sizeof what, "scan %s %s, inputs %d", *name,
+                         tally_dtype_name((tally_dtype)d), k);
+                if (!check_ok(NULL, tl_program_text(NULL, &t, &text, &length), what)) continue;
+                check_suffix(text, what);
+                free(text);
+            }
+}
+
 int main(void)
 {
     check_start();
+    check_scan_texts();
     check_fill(x, TALLY_F64, N, TL_DATA_PLAIN);
     call_all(0);
     memset(launches, 0, sizeof launches);

@@ -202,11 +202,13 @@ static void add_chunks(tl_buffer *b, const char *shape, int cuda)
 /* The single-launch scan, by large tiles or by a wave. Parts are of lines, or of 1 to 8 rows. */
 static void add_scan_single(tl_buffer *b, const tl_text *t, int wave)
 {
-    static const char *const suffixes[] = {"r", "d", "h", "e"}; /* [k]: of chunks of 2^k rows */
+    enum { LOGS = 4 };
+    static const char *const suffixes[LOGS] = {"r", "d", "h", "e"}; /* [k]: of chunks of 2^k rows */
     const tl_scan_tile tile = tl_gpu_scan_tile(t->op, wave);
     const int large = wave && tl_gpu_state_bytes(t->op) > 8,
               lines = t->inputs == TL_ONE_INPUT && !large && tl_gpu_scans_lines(t->op),
               warp_log = tile.log - TILE_WARPS_LOG, rows_log = warp_log - ROW_LOG;
+    assert(lines || (rows_log >= 0 && rows_log < LOGS));
     const char *const suffix = lines ? "none" : suffixes[rows_log];
 
     /* chunks of 8 rows are there already (add_chunks) */
@@ -358,7 +360,9 @@ static void add_kernels(tl_buffer *b, const tl_text *t, const contents *c)
     if (reduce && !c->in_place) add_kernel(b, "", "segments");
     if (c->chunks) add_short(b, c->shape);
 
-    if (scan && c->cuda && tl_gpu_scan_tile(t->op, 0).blocks) add_scan_single(b, t, 0);
+    /* long sequences of class X by lines are not prepared in place (verb_takes in prepare.c) */
+    const int no_long = c->in_place && t->op->exact && tl_gpu_scans_lines(t->op);
+    if (scan && c->cuda && !no_long && tl_gpu_scan_tile(t->op, 0).blocks) add_scan_single(b, t, 0);
     if (scan && c->cuda && !c->in_place && tl_gpu_down_rows(t->op, 0)) {
         tl_addf(b, "namespace down_single {");
         add_kernel(b, "", "scan_down");
