@@ -64,6 +64,7 @@ class Browser:
         self.folder = tempfile.mkdtemp()
         self.process = subprocess.Popen(
             [find(), "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", "--no-first-run",
+             "--disable-ipc-flooding-protection",  # else of many new addresses in ten seconds some are ignored
              "--user-data-dir=" + self.folder, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         file, end = os.path.join(self.folder, "DevToolsActivePort"), time.time() + 30
         while not (os.path.exists(file) and open(file).read().count("\n")):
