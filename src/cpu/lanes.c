@@ -3,7 +3,9 @@
  * (lanes.h).
  *
  *   elements --(copy, widen)--> t --kernel--> soa --lower--> r --(narrow, copy)--> results
- * Elements read in place skip t, results written in place r. */
+ *
+ * Elements that kernels can read in place skip t. Results that `lower` can write in place skip
+ * r. */
 #include "lanes.h"
 #include "widen.h"
 #include "context/context.h"

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 enum {
-    /* widest strip of a fold (stages its last states) */
+    /* the widest strip of a fold, which stages its last states only */
     FOLDED = 1024,
     WINDOW_STRIP = 64, /* lanes of a strip of windows; fewer lanes allow longer tiles */
     WINDOW_LONG = 32,  /* longer windows use the narrowest strip: a tile must hold a window */
@@ -25,7 +25,9 @@ enum {
      * so do scans of shorter rows. */
     NARROW_BYTES = 1024,
     LINE = 64,
-    CACHED = 32 << 20, /* bytes: threads fold converted columns in strips */
+    /* Several threads fold columns that are converted, of at most so many bytes, in strips of
+     * TL_LANES_STRIP: then all threads have strips. */
+    CACHED = 32 << 20,
     /* Several threads stream results from here on: another's cache may have their lines. */
     STREAM_SHARED = TL_STREAM_BYTES / 4,
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Rows of a strip of lanes, copied to where kernels read them, and results to where they belong
- * (lanes.h). */
+ * (lanes.h); and rows of narrow elements, which have kernels of their own. */
 #include "lanes.h"
 #include "narrow/narrow.h"
 #include "widen.h"

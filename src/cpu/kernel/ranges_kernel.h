@@ -49,7 +49,7 @@ TL_INLINE void W(range_level)(const tl_range_work *k, int l, int64_t a, int64_t 
         W(soa_store)(to, j, W(twin)(W(soa_load)(left, j - shift), W(soa_load)(low, j), half));
 }
 
-/* All levels of the next m elements. */
+/* Computes all levels of the next m elements. */
 static __attribute__((noinline)) void W(range_feed)(const tl_range_work *k, tl_par p)
 {
     W(soa) *const z = W(range_tile)(k, 0, 0);
