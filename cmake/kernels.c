@@ -15,7 +15,8 @@
  * SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; with a shape behind
  * the type, as in sum/f32/scan, that program alone; the probe's programs are always added
  *
- * TALLY_CUDA_QUICK=1 in the environment: slow kernels in a quarter of the time, if the compiler can */
+ * TALLY_CUDA_QUICK=1 in the environment: slow kernels in a quarter of the time, if the compiler
+ * can */
 #define _GNU_SOURCE
 #include "embedded.h"
 #include "gpu/cuda/cuda.h"

@@ -16,7 +16,7 @@
 
 enum { SKIPPED = 77 };
 
-/* ---- in the child: one reduce (with a file: three shapes of the user's operator), its code ---- */
+/* ---- in the child: one reduce (with a file: three shapes of a user's operator), its code ---- */
 
 static int child(const char *device, const char *op, tally_dtype dtype)
 {

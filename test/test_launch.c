@@ -248,7 +248,7 @@ static void check_names(void)
     tally_close(ctx);
 }
 
-/* A text of CUDA has the functions of a chunk whose names end in SUFFIX, if SINGLE_PART names them. */
+/* If SINGLE_PART names functions of a chunk by a suffix, the text of CUDA has these functions. */
 static void check_suffix(const char *text, const char *what)
 {
     static const char parts[] = "\n#define SINGLE_PART(name) name##_";

@@ -107,7 +107,7 @@ static const tl_scalar tracer = {
     .seed = trace_seed,
 };
 
-/* ---- the definition in other words: neighbours paired level by level, blocks from n's bits ---- */
+/* ---- the definition in other words: neighbours paired by levels, blocks from n's bits ---- */
 
 static int32_t join(int32_t a, int32_t b) { return a == NONE ? b : b == NONE ? a : pair(a, b); }
 
