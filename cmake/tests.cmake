@@ -264,8 +264,9 @@ endif()
 # opened libraries is, and crashed on its guess in one run of ten: it does without them.
 foreach(name IN ITEMS test_memory test_api test_text test_files test_writers test_fragment test_ladder)
   if(TEST ${name})
-    string(REPLACE "detect_leaks=0" "detect_leaks=1:intercept_tls_get_addr=0" leak_environment "${test_environment}")
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${leak_environment}")
+    string(REGEX MATCH "ASAN_OPTIONS=[^;]*" leaks "${test_environment}")
+    string(REPLACE "detect_leaks=0" "detect_leaks=1:intercept_tls_get_addr=0" leaks "${leaks}")
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "${leaks}") # the last value of a variable counts
   endif()
 endforeach()
 

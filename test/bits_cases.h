@@ -11,7 +11,8 @@ enum {
     MOST = 1100000,
     ROW_MOST = 4096,    /* elements of a row of a view */
     LANES_MOST = 20000, /* elements of a view of many sequences */
-    SPEC_MOST = 5000    /* elements in the windows of a case that the spec takes */
+    SPEC_MOST = 5000,   /* elements in the windows of a case that the spec takes */
+    SPEC_ROW = 130      /* and in a row, whose every prefix the spec folds anew */
 };
 static char *input, *output, *wanted;
 
@@ -61,7 +62,7 @@ static void check_flat(const test_case *c, int verbs, int64_t n, int shift, tl_d
     if (verbs & REDUCE && check_ok(c->ctx, tally_reduce(c->ctx, c->op, &in, y), c->op))
         check_same(y, wanted + n * size, 1, size, "reduce " CASE_FORMAT " n=%lld shift=%d %s",
                    CASE_ARGS(c), (long long)n, shift, data_names[kind]);
-    if (n <= 130) { /* the spec vouches for the reference */
+    if (n <= SPEC_ROW) { /* the spec vouches for the reference */
         tl_spec_reduce(op, c->par, x, 1, n, NULL, y);
         check_same(y, wanted + n * size, 1, size, "spec " CASE_FORMAT " n=%lld", CASE_ARGS(c),
                    (long long)n);
@@ -180,11 +181,13 @@ static void series_of_rows(const laid *v, const tally_window_options *w,
     if (!check_ok(c->ctx, status, v->line)) return;
     for (int64_t r = 0; r < v->in.rows; r++) {
         const int64_t m = length_of(v, r), results = w ? tally_window_length(m, w) : m;
+        const int spec = !r && (w ? m * (w->before + w->after + 1) <= SPEC_MOST : m <= SPEC_ROW);
         if (w)
-            (r ? reference_window : tl_spec_window)(op, c->par, row_of(v, r), v->in.stride, m, w,
-                                                    one);
+            (spec ? tl_spec_window : reference_window)(op, c->par, row_of(v, r), v->in.stride, m, w,
+                                                       one);
         else
-            (r ? reference_scan : tl_spec_scan)(op, c->par, row_of(v, r), v->in.stride, m, o, one);
+            (spec ? tl_spec_scan : reference_scan)(op, c->par, row_of(v, r), v->in.stride, m, o,
+                                                   one);
         char *const at = wanted + ((char *)out.data - output) + row_begin(&out, r) * size;
         for (int64_t i = 0; i < results; i++)
             memcpy(at + i * out.stride * size, one + i * size, (size_t)size);
