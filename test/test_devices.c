@@ -3,8 +3,8 @@
  * with the law. Skipped without a device.
  *
  *   test_devices                        of each operator one integer type, one floating type, or
- *                                       one of its nan form, and one of the verbs (reduce, scan,
- *                                       window), which the seed picks.
+ *                                       one of its nan form, and one of the verbs (reduce,
+ *                                       short or long scans, window), which the seed picks.
  *   test_devices OP [DTYPE]             every verb, of one operator, of one type
  *   TALLY_TEST_LONG=1 test_devices      every type and verb, and the views of test_bits (with
  *                                       OP: of one operator)
@@ -14,20 +14,25 @@
  * PoCL takes 0.2 s to compile one verb for one operator and type, which is nearly all of the
  * time. */
 #include "bits_cases.h"
+#include "gpu/kernel/constants.h"
 #include "gpus.h"
 
-enum { WINDOW = 4, ALL = REDUCE | SCAN | WINDOW };
+/* Verbs, beside those of check_flat, and the lengths that reduce and scan take: a scan of a length
+ * above a chunk has three kernels, and one below has another. */
+enum { WINDOW = 4, SHORT = 8, LONG = 16, ALL = REDUCE | SCAN | WINDOW | SHORT | LONG };
 
 static void check_verbs(const test_case *c, int verbs)
 {
     static const int64_t sizes[] = {0, 1, 2, 31, 33, 130, 1023, 1025, 4500};
     tl_data kind = (tl_data)(check_random() % TL_DATA_KINDS);
     for (size_t i = 0; verbs & (REDUCE | SCAN) && i < sizeof sizes / sizeof *sizes; i++)
-        check_flat(c, verbs, sizes[i], (int)(check_random() % 9),
-                   kind = (kind + 1) % TL_DATA_KINDS);
+        if (verbs & (sizes[i] > CHUNK ? LONG : SHORT))
+            check_flat(c, verbs, sizes[i], (int)(check_random() % 9),
+                       kind = (kind + 1) % TL_DATA_KINDS);
     if (c->scalar->masked) {
         const tally_window_options o = {.before = 6};
-        if (verbs & (REDUCE | SCAN)) check_flat(c, verbs, 33, 0, (tl_data)MASKED);
+        if (verbs & (REDUCE | SCAN))
+            check_flat(c, verbs, verbs & SHORT ? 33 : 1025, 0, (tl_data)MASKED);
         if (verbs & WINDOW) check_window(c, 33, &o, 0, (tl_data)MASKED);
     }
     for (int edges = 0; verbs & WINDOW && edges < 6; edges++) {
@@ -96,7 +101,9 @@ static void deal(tally *ctx, const char *device, const char *op)
     int count = 0;
     for (int i = 0; i < 3; i++)
         if (some[i].dtype) some[count++] = some[i];
-    check_instance(ctx, device, some[check_below(count)], 1 << check_below(3));
+    const int verb = 1 << check_below(3), lengths = check_below(2) ? SHORT : LONG;
+    check_instance(ctx, device, some[check_below(count)],
+                   verb | (verb == SCAN ? lengths : SHORT | LONG));
 }
 
 static const char *the_op;
