@@ -128,8 +128,8 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
     free(log);
 }
 
-/* Every second shape, from here: the seed's. */
-static int half;
+/* Of every four shapes this one: the seed's. */
+static int quarter;
 
 static void try_one(const char *op, tally_dtype dtype, const char *shape, const char *arch,
                     int print)
@@ -145,7 +145,7 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
     const tl_scalar *const of = scalar->inputs == 2 || marked ? &variant : scalar;
     if (shape) try_shape(of, op, shape, arch, print);
     for (int s = 0; !shape && s < EMBEDDED_SHAPES; s++)
-        if ((check_long || print || s % 2 == half) && has_shape(scalar, embedded_shapes[s]))
+        if ((check_long || print || s % 4 == quarter) && has_shape(scalar, embedded_shapes[s]))
             try_shape(of, op, embedded_shapes[s], arch, print);
 }
 
@@ -285,11 +285,11 @@ int main(int argc, char **argv)
     } else {
         static const char *const shapes[] = {"reduce", "scan", "window"};
         const size_t first = (size_t)check_below(3); /* of few, unless scripts/test long */
-        half = (int)check_below(2);
+        quarter = (int)check_below(4);
         for (size_t i = 0; i < sizeof few / sizeof *few; i++)
             if (check_long || i == first) try_one(few[i].op, few[i].dtype, NULL, "sm_90", 0);
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            if (check_long || (int)(i % 2) == half || !strcmp(others[i].shape, "grid"))
+            if (check_long || (int)(i % 4) == quarter || !strcmp(others[i].shape, "grid"))
                 try_one(others[i].op, others[i].dtype, others[i].shape, "sm_90", 0);
         /* the seed's; all in scripts/test long */
         const size_t one = (size_t)check_below(sizeof users / sizeof *users);
