@@ -328,12 +328,12 @@ static void check_views(void)
         const int pocl = gpu->shares_memory, turns = pocl || check_quick ? 1 : 3;
         const int begin = (int)check_below(3);
         int i = begin;
-        const int half = OPERATORS / 2, first = (int)check_below(half), turn = (int)check_below(2);
+        const int first = (int)check_below(OPERATORS);
         for (int which = 0; which < LAYOUTS; which++) {
             if (only && strcmp(only, layouts[which].name)) continue;
-            /* PoCL compiles for some seconds per operator: two of them take layouts in turn */
-            for (int o = pocl ? first + (which + turn) % 2 * half : 0; o < OPERATORS;
-                 o += pocl ? OPERATORS : 1)
+            /* PoCL compiles for some seconds per operator: the seed's takes the layouts */
+            for (int o = pocl && !check_long ? first : 0; o < OPERATORS;
+                 o += pocl && !check_long ? OPERATORS : 1)
                 for (int k = 0; k < turns; k++, i++) {
                     const int way = turns > 1 ? k : i % 3;
                     check_case(which, o, (i * 4) % SHIFTS + (way == 2),
