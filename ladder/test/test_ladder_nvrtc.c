@@ -116,20 +116,18 @@ int main(void)
         printf("skipped: libnvrtc is not here\n");
         return SKIPPED_HERE;
     }
-    int turn = (int)check_below(17), atomic_turn = (int)check_below(4);
+    int turn = 0;
     for (const rung *g = ladder_table; g->name; g++) {
         char path[80];
         const char *const text = rung_text(g, path, sizeof path);
         if (g->schedule <= LIBRARY) continue;
-        /* the most branches of the prelude: of their types and operations every fourth, from where
-           the seed says; all in scripts/test long */
-        const int many = g->schedule == ATOMIC;
+        const int all = g->schedule == ATOMIC; /* the most branches of the prelude */
         for (int k = 0; k < KINDS; k++)
             for (int operation = 0; operation < 3; operation++)
                 if (!takes_kind(g->shape, (kind)k) &&
                     (g->shape == SHAPE_histogram || is_small((kind)k)))
                     continue;
-                else if ((many && (check_long || atomic_turn++ % 4 == 0)) ||
+                else if (all ||
                          (k == (g->shape == SHAPE_histogram ? KIND_I32 : KIND_F32) &&
                           operation == 0) ||
                          (turn++ % 17 == 0) || (k == KIND_U8 && operation == 0))
