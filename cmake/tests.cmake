@@ -101,16 +101,17 @@ if(TARGET tally_ladder)
   list(APPEND programs ${course})
 endif()
 # What is built again. Under an emulator: what runs kernels. With the thread sanitizer: what has threads.
-# With the address sanitizer: all but what compiles at run time, what is about the texts, the law's trees, and the ladder's wrong kernels
-# (test_ladder has the model); of the GPU tests those of the engine (PoCL itself is not watched, and leaks).
+# With the address sanitizer: all but what compiles at run time, what is about the texts, the law's trees, and the
+# ladder's wrong kernels (test_ladder has the model); of the GPU tests those of the engine (PoCL itself is not watched,
+# and leaks).
 if(CMAKE_CROSSCOMPILING)
   list(FILTER programs INCLUDE REGEX "/test_(bits|exact|golden|grid|inputs|laws|narrow|probe|ranges)\\.c$")
 elseif(TALLY_SANITIZE MATCHES thread)
   set(few "api|better|bits|by_key|exact|files|fragment|grid|groups|inputs|keys|large|narrow|probe|ranges|slots|stream")
   list(FILTER programs INCLUDE REGEX "/test_(${few}|text|threads|wide|writers)\\.c$")
 elseif(TALLY_SANITIZE)
-  set(few "promises|nvrtc|embed|graphs|many|devices|pieces|segments|windows|clmem|grids|lanes|layouts|ladder_nvrtc|trace")
-  list(FILTER programs EXCLUDE REGEX "/test_(${few}|ladder_wrong|emulated|places)\\.c$")
+  set(few "promises|nvrtc|embed|graphs|many|devices|pieces|segments|windows|clmem|grids|lanes|layouts|ladder_nvrtc")
+  list(FILTER programs EXCLUDE REGEX "/test_(${few}|trace|ladder_wrong|emulated|places)\\.c$")
 endif()
 if(CMAKE_C_COMPILER_ID MATCHES "Clang") # compiled by it, some programs did not end in a minute; why is not known
   list(FILTER programs EXCLUDE REGEX "/test_(emulated|places)\\.c$")

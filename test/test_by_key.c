@@ -274,7 +274,8 @@ int main(void)
         if (t != 2 || check_quick)
             for (int i = 0; i < (check_quick ? 1 : 4); i++)
                 compare(ctx, one, MOST - check_below(9),
-                        i % 2 ? 30 + check_below(50) : 1500 + check_below(check_quick ? 9000 : 90000));
+                        i % 2 ? 30 + check_below(50)
+                              : 1500 + check_below(check_quick ? 9000 : 90000));
         errors(ctx);
         tally_close(ctx);
     }

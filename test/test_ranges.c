@@ -141,8 +141,8 @@ static void exact(tally *ctx, int sorted)
     static const char *const ops[] = {"sum:exact", "mean:exact", "nansum:exact", "nanmean:exact"};
     const char *const op = ops[check_below(4)];
     const tally_dtype d = (tally_dtype)(TALLY_F16 + check_below(4));
-    const int64_t n = 3000, results = check_quick ? 300 : 2000, bytes = (int64_t)tally_dtype_size(d),
-                  result = d == TALLY_F64 ? 8 : 4;
+    const int64_t n = 3000, results = check_quick ? 300 : 2000,
+                  bytes = (int64_t)tally_dtype_size(d), result = d == TALLY_F64 ? 8 : 4;
     check_fill(data, d, n, (tl_data)check_below(TL_DATA_KINDS));
     for (int64_t r = 0; r < results; r++) {
         start[r] = sorted ? r : check_below(n);
