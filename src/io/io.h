@@ -391,7 +391,7 @@ void tl_bad_text(tl_bad *bad, const char *p, const char *end);
 /* the most bytes in a line (of a table) or in a cell (if every cell is a value) */
 enum { TL_LONGEST = 64 << 20 };
 
-/* For text.c. Tests make both small, so that small inputs have several chunks and blocks. */
+/* Tests make both small, so that small inputs have several chunks and blocks. */
 #ifndef TL_TEXT_SHARE
 #define TL_TEXT_SHARE (4 << 20)
 #define TL_TEXT_SMALL (1 << 16)
