@@ -29,6 +29,9 @@ static int check_quick, check_long;
 #ifndef CHECK_LEAST_THREADS /* 2 with the thread sanitizer: in one alone there is nothing to see */
 #define CHECK_LEAST_THREADS 1
 #endif
+#ifndef CHECK_SLOW /* 1 with a sanitizer or under an emulator */
+#define CHECK_SLOW 0
+#endif
 
 /* first: the seed, unless TALLY_TEST_SEED gives one. */
 static inline void check_start_at(uint64_t first)

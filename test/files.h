@@ -5,6 +5,7 @@
 #ifndef TALLY_TEST_FILES_H
 #define TALLY_TEST_FILES_H
 #include "check.h"
+#include "io/io.h"
 #include <unistd.h>
 
 static int threads = 1;

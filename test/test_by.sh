@@ -119,7 +119,7 @@ ok 'printf "a,b\nx,1\ny,z\nx,5\n" | tally reduce sum --skip-bad --quiet --by a -
 x${t}6"
 
 # ---- many lines and groups: each group is what its lines alone give, on any number of threads ----
-awk 'BEGIN { srand(5); print "k,v"; for (i = 0; i < 200000; i++) printf "%s%d,%.4f\n", rand() < 0.5 ? "x" : "y", int(rand() * 500), rand() * 100 - 50 }' >big.csv
+awk 'BEGIN { srand(5); print "k,v"; for (i = 0; i < '"$(few 200000 30000)"'; i++) printf "%s%d,%.4f\n", rand() < 0.5 ? "x" : "y", int(rand() * 500), rand() * 100 - 50 }' >big.csv
 tally reduce sum,mean,count,last --by k --column v --hex big.csv >groups.txt
 for threads in 1 2 3; do
     same "tally reduce sum,mean,count,last --by k --column v --hex --threads $threads big.csv" 'cat groups.txt'
@@ -135,7 +135,7 @@ done
 
 
 # more groups than there are streams for while the file is read, and groups of many lines: those of each group alone
-awk 'BEGIN { srand(3); print "k,v,w"; for (i = 0; i < 40000; i++) printf "%d,%.3f,%d\n", (i % 3 ? i * 7919 % 6007 : i % 7), rand() - 0.5, i % 100 }' >many.csv
+awk 'BEGIN { srand(3); print "k,v,w"; for (i = 0; i < '"$(few 40000 20000)"'; i++) printf "%d,%.3f,%d\n", (i % 3 ? i * 7919 % 6007 : i % 7), rand() - 0.5, i % 100 }' >many.csv
 tally reduce sum,var,first --by k --column v,w --hex many.csv >many.txt
 awk -F, 'NR > 1 && !seen[$1]++ { print $1 }' many.csv >order.txt
 same 'tail -n +2 many.txt | cut -f1' 'cat order.txt'

@@ -8,9 +8,12 @@
 enum { MOST = 200000, WIDE = 64 };
 static char data[2][MOST * 3 * 8], codes[MOST * 2 * 8], got[MOST * 2 * WIDE], want[MOST * 2 * WIDE],
     part[2][MOST * 8], part_out[MOST * WIDE];
-static uint8_t bits[2][MOST / 2 + 64], code_bits[MOST / 4 + 64], got_bits[MOST / 4 + 64],
+static uint8_t bits[2][MOST / 2 + 64], code_bits[MOST / 2 + 64], got_bits[MOST / 4 + 64],
     want_bits[MOST / 4 + 64], part_bits[2][MOST / 8 + 64], part_out_bits[MOST / 8 + 64];
 static int64_t group[MOST], row[MOST], begin[MOST + 2];
+
+/* of the results' bits of n elements, 2 apart, and some behind them */
+static size_t bits_bytes(int64_t n) { return (size_t)n / 4 + 64; }
 
 static int bit(const void *of, int64_t i) { return ((const uint8_t *)of)[i >> 3] >> (i & 7) & 1; }
 
@@ -46,10 +49,10 @@ static tally_view sequence(char *memory, tally_dtype d, int64_t n, uint8_t *vali
     return v;
 }
 
-static void random_bytes(void *to, size_t n, int ones)
+/* The bits of n elements, also 3 apart: more ones than zeros. */
+static void random_bits(uint8_t *to, int64_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        ((uint8_t *)to)[i] = (uint8_t)(check_random() | (ones ? check_random() : 0));
+    for (int64_t i = 0; i < n / 2 + 64; i++) to[i] = (uint8_t)(check_random() | check_random());
 }
 
 static int make_operator(problem *p)
@@ -86,14 +89,14 @@ static void make(problem *p, int64_t n, int64_t groups)
         p->bytes[i] = (int64_t)tally_dtype_size(p->x[i].dtype);
         p->x[i] = sequence(data[i], p->x[i].dtype, n, bits[i]);
         check_fill(data[i], p->x[i].dtype, 3 * n, check_below(2) ? TL_DATA_PLAIN : TL_DATA_HOSTILE);
-        random_bytes(bits[i], sizeof bits[i], 1);
+        random_bits(bits[i], n);
     }
     p->x[0].next = p->inputs == 2 ? &p->x[1] : NULL;
     tally_dtype d = (tally_dtype)(1 + check_below(TALLY_U64));
     while (tally_dtype_size(d) < 4 && groups > 127) d = (tally_dtype)(1 + check_below(TALLY_U64));
     p->codes = sequence(codes, d, n, check_below(2) ? code_bits : NULL);
     if (p->codes.stride == 3) p->codes.stride = 2;
-    random_bytes(code_bits, sizeof code_bits, 1);
+    random_bits(code_bits, n);
     const int64_t skew = 1 + check_below(groups);
     for (int64_t i = 0; i < n; i++) {
         const int64_t code = check_below(check_below(3) ? groups : skew);
@@ -115,13 +118,12 @@ static void make(problem *p, int64_t n, int64_t groups)
     p->out = (tally_view){got, p->info.output, 1, n, n, 1 + check_below(2), NULL};
     p->out.valid = p->verb && check_below(2) ? got_bits : NULL;
     p->out.valid_offset = p->out.valid ? check_below(30) : 0;
-    memset(got, 0x5a,
-           (size_t)(2 * (n + groups) * p->result > (int64_t)sizeof got
-                        ? (int64_t)sizeof got
-                        : 2 * (n + groups) * p->result));
-    memcpy(want, got, sizeof want);
-    memset(got_bits, 0x5a, sizeof got_bits);
-    memcpy(want_bits, got_bits, sizeof want_bits);
+    const int64_t all = 2 * (n + groups + 1) * p->result;
+    const size_t used = (size_t)(all < (int64_t)sizeof got ? all : (int64_t)sizeof got);
+    memset(got, 0x5a, used);
+    memset(want, 0x5a, used);
+    memset(got_bits, 0x5a, bits_bytes(n));
+    memset(want_bits, 0x5a, bits_bytes(n));
 }
 
 /* Rows in the order of their groups: group g has row[begin[g] .. begin[g + 1] - 1]. */
@@ -191,7 +193,7 @@ static void compare(tally *ctx, tally *one, int64_t n, int64_t groups)
     check_same(got, want, results + (2 * results < MOST), p.result,
                "%s %s of %s by key, n=%lld, %lld groups, %d threads", verbs[p.verb], p.op,
                tally_dtype_name(p.x[0].dtype), (long long)n, (long long)groups, tally_threads(ctx));
-    check_same(got_bits, want_bits, (int64_t)sizeof got_bits, 1, "bits of %s %s", verbs[p.verb],
+    check_same(got_bits, want_bits, (int64_t)bits_bytes(n), 1, "bits of %s %s", verbs[p.verb],
                p.op);
 }
 
@@ -263,16 +265,17 @@ int main(void)
 {
     check_start();
     tally *const one = check_open(1, NULL);
-    for (int t = 1; t <= 4; t++) {
+    for (int t = CHECK_LEAST_THREADS; t <= 4; t = check_more_threads(t, 4)) {
         tally *const ctx = check_open(t, NULL);
-        for (int i = 0; i < (check_quick ? 100 : 200); i++)
+        for (int i = 0; i < (check_quick ? 60 : 200); i++)
             compare(ctx, one, check_size(3000), 1 + check_below(check_below(2) ? 40 : 127));
         for (int i = 0; i < (check_quick ? 3 : 12); i++)
             compare(ctx, one, check_size(20000), 900 + check_below(4000));
-        if (t != 2)
+        if (t != 2 || check_quick)
             for (int i = 0; i < (check_quick ? 1 : 4); i++)
                 compare(ctx, one, MOST - check_below(9),
-                        i % 2 ? 30 + check_below(50) : 1500 + check_below(90000));
+                        i % 2 ? 30 + check_below(50)
+                              : 1500 + check_below(check_quick ? 9000 : 90000));
         errors(ctx);
         tally_close(ctx);
     }

@@ -389,7 +389,7 @@ int main(void)
                 }
                 states(many, dtypes[d], kind);
             }
-        for (int c = 0; c < (check_quick ? 200 : check_long ? 20000 : 1500); c++)
+        for (int c = 0; c < (check_quick ? 90 : check_long ? 20000 : 1500); c++)
             inputs(c & 1 ? ctx : many, c % KINDS);
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
             states_of_inputs(many, dtypes[d]);

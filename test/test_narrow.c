@@ -281,7 +281,7 @@ int main(void)
         one c = {.ctx = check_open(1, check_isa(i)), .isa = check_isa(i)};
         for (size_t t = 0; t < sizeof types / sizeof *types && CHECK_LEAST_THREADS == 1; t++)
             /* not all of them: a second in all */
-            for (int first = (int)check_below(4), k = 0; k < 2; k++) {
+            for (int first = (int)check_below(4), k = 0; k < (check_quick ? 1 : 2); k++) {
                 c.name = names[(first + k) % 4], c.d = types[t],
                 c.bytes = (int64_t)tally_dtype_size(c.d);
                 if (!check_ok(c.ctx, tl_resolve(c.ctx, c.name, c.d, &c.op, &c.p), c.name)) continue;
@@ -292,7 +292,7 @@ int main(void)
                 windows(&c, 513 + check_below(900));
                 for (int64_t w = 1; w < 140; w += 1 + check_below(30)) column_windows(&c, w);
             }
-        for (int k = 0; k < 80; k++) moments(c.ctx, c.isa, integers[k % 4]);
+        for (int k = 0; k < (check_quick ? 24 : 80); k++) moments(c.ctx, c.isa, integers[k % 4]);
         const int few = (int)check_below(2);
         const tally_window_options o = {.before = few ? 2 : 600 + check_below(200),
                                         .edges = TALLY_EDGES_SHRINK};
@@ -300,7 +300,7 @@ int main(void)
         far(c.ctx, c.isa, "min", few ? TALLY_I8 : TALLY_U16, &o);
         tally_close(c.ctx);
         c.ctx = check_open(4, c.isa);
-        for (int k = 0; k < 16; k++)
+        for (int k = 0; k < (check_quick ? 4 : 16); k++)
             shared(c.ctx, c.isa, names[k % 2], k % 3 ? TALLY_I8 : TALLY_U16);
         tally_close(c.ctx);
     }

@@ -181,7 +181,8 @@ bad 2 "tally window sum --last 2s --next 1s --ties row $by" 'tally: --ties row e
 bad 2 "tally window sum -w 2 --closed both $by" 'tally: --closed goes with windows along times: --by time --last 2s'
 
 # many lines: on any number of threads and from a pipe, where fractions come late; a group's results are those of its lines alone
-awk 'BEGIN { srand(7); print "k,t,v"; for (i = 0; i < 300000; i++) { n += int(rand() * 3); printf "k%d,%d%s,%.3f\n", rand() * 40, n, (i > 290000 ? ".5" : ""), rand() * 9 } }' >m.csv
+lines=$(few 300000 40000)
+awk -v lines="$lines" 'BEGIN { srand(7); print "k,t,v"; for (i = 0; i < lines; i++) { n += int(rand() * 3); printf "k%d,%d%s,%.3f\n", rand() * 40, n, (i > lines - 10000 ? ".5" : ""), rand() * 9 } }' >m.csv
 many='tally window mean,count --last 40 --column v --hex'
 $many --by k,t --threads 1 m.csv >m.txt
 for threads in 2 3; do
@@ -191,7 +192,7 @@ done
 same "$many --by k,t --keep m.csv | grep '^k7,' | cut -d, -f4,5" \
     "(head -n 1 m.csv; grep '^k7,' m.csv) | $many --by t --keep | tail -n +2 | cut -d, -f4,5"
 # a group's last time is of a block of whole numbers, and its next one of a block of fractions
-bad 1 "(head -n 1 m.csv; echo z,1000000,1; tail -n +2 m.csv; echo z,5.5,1) >z.csv; $many --by k,t --threads 1 z.csv" "tally: z.csv:300003:3: the time '5.5' is before 1000000, the last one of its group above: times must not fall"
-bad 1 "(cat m.csv; echo k7,1,1; cat m.csv) | $many --by k,t" "tally: standard input:300002:4: the time '1' is before $(grep '^k7,' m.csv | tail -n 1 | cut -d, -f2), the last one of its group above: times must not fall"
+bad 1 "(head -n 1 m.csv; echo z,1000000,1; tail -n +2 m.csv; echo z,5.5,1) >z.csv; $many --by k,t --threads 1 z.csv" "tally: z.csv:$((lines + 3)):3: the time '5.5' is before 1000000, the last one of its group above: times must not fall"
+bad 1 "(cat m.csv; echo k7,1,1; cat m.csv) | $many --by k,t" "tally: standard input:$((lines + 2)):4: the time '1' is before $(grep '^k7,' m.csv | tail -n 1 | cut -d, -f2), the last one of its group above: times must not fall"
 
 finish

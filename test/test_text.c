@@ -225,12 +225,12 @@ static void kept_lines(void)
 /* Blocks that end inside a line: in a comment behind blanks, and in a row of many quoted cells. */
 static void long_lines(void)
 {
-    const size_t capacity = 7 << 20;
+    const size_t capacity = 7 * (TL_TEXT_SHARE / 4);
     char *const big = malloc(capacity);
     const tally_file_options first = {.format = "csv", .column = "1", .header = -1};
     for (int kind = 0; kind < 3; kind++) {
         size_t n = (size_t)sprintf(big, "1 2\n");
-        const size_t blanks = kind == 1 ? (5 << 20) : 3;
+        const size_t blanks = kind == 1 ? 5 * (TL_TEXT_SHARE / 4) : 3;
         memset(big + n, ' ', blanks);
         n += blanks;
         big[n++] = '#';
@@ -247,7 +247,7 @@ static void long_lines(void)
         }
     }
     size_t n = 0;
-    for (int k = 0; k < 500000; k++) n += (size_t)sprintf(big + n, "\"%d\",", k % 7);
+    for (int k = 0; k < TL_TEXT_SHARE / 8; k++) n += (size_t)sprintf(big + n, "\"%d\",", k % 7);
     big[n++] = '\n';
     for (threads = 1; threads <= 2; threads++) {
         save("cells", big, n); /* took time that grows with the square: minutes */
@@ -294,7 +294,7 @@ static void first_bad_cell(char *big, size_t n)
  * threads. */
 static void big_texts(void)
 {
-    const size_t capacity = 6 << 20;
+    const size_t capacity = 6 * (TL_TEXT_SHARE / 4);
     char *const big = malloc(capacity);
     size_t n = 0;
     int64_t lines = 0;

@@ -391,6 +391,12 @@ void tl_bad_text(tl_bad *bad, const char *p, const char *end);
 /* the most bytes in a line (of a table) or in a cell (if every cell is a value) */
 enum { TL_LONGEST = 64 << 20 };
 
+/* Tests make both small, so that small inputs have several chunks and blocks. */
+#ifndef TL_TEXT_SHARE
+#define TL_TEXT_SHARE (4 << 20)
+#define TL_TEXT_SMALL (1 << 16)
+#endif
+
 /* text.c */
 tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv);
 tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tally_line_time *times,

@@ -21,12 +21,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The fuzz target makes both tiny, so that small inputs have several chunks and blocks. */
-#ifndef TL_TEXT_SHARE
-#define TL_TEXT_SHARE (4 << 20)
-#define TL_TEXT_SMALL (1 << 16)
-#endif
-
 enum {
     SHARE = TL_TEXT_SHARE, /* bytes of text per thread in a block */
     SMALL = TL_TEXT_SMALL, /* fewest bytes of text in a chunk */

@@ -10,6 +10,7 @@
 #   data COMMAND EXPECTED          tally COMMAND -o o.nc, and that file as ncdump shows it
 #   verdict NAME CODE DETAIL       counts a check that the caller made: CODE 0 is good
 #   finish                         the count; fails if anything did
+#   few N SMALL                    N; SMALL with a sanitizer, which finds in less what it finds
 # Commands run in a folder of their own ($work/run), where `tally` is the binary and the small .npy files are (below).
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -83,4 +84,5 @@ data()
     ok "tally $1 -o o.nc && ncdump -n o o.nc | $plain" "$2"
 }
 t=$'\t'
+few() { if [ -n "${TALLY_TEST_QUICK-}" ]; then echo "$2"; else echo "$1"; fi; }
 finish() { echo "$passed passed, $failed failed"; [ "$failed" -eq 0 ]; }
