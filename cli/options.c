@@ -198,10 +198,10 @@ int options_parse(options *o, int argc, char **argv)
 
 int options_exclude(const options *o)
 {
-    static const enum option pairs[][2] = {{OPT_axis, OPT_segments},   {OPT_by, OPT_segments},
-                                           {OPT_by, OPT_shape},        {OPT_by, OPT_step},
-                                           {OPT_keep, OPT_json},       {OPT_keep, OPT_step},
-                                           {OPT_empty, OPT_out_valid}, {OPT_keep, OPT_reverse}};
+    static const enum option pairs[][2] = {
+        {OPT_axis, OPT_segments}, {OPT_by, OPT_segments},     {OPT_step, OPT_segments},
+        {OPT_by, OPT_shape},      {OPT_by, OPT_step},         {OPT_keep, OPT_json},
+        {OPT_keep, OPT_step},     {OPT_empty, OPT_out_valid}, {OPT_keep, OPT_reverse}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (has(o, pairs[i][0]) && has(o, pairs[i][1]))
             return usage("--%s and --%s exclude each other", option_table[pairs[i][0]].name,

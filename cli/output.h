@@ -11,7 +11,7 @@ typedef struct result {
     char *name;     /* the allocated memory of op, or NULL */
     tally_operator_info info;
     void *bits;          /* count results of info.lanes values */
-    const void *indexes; /* NULL, or an index for each; below 0: it has no value (has_value) */
+    void *indexes; /* NULL, or an index for each; below 0: it has no value (has_value) */
     char digest[65];     /* "", or their SHA-256 (digest_of) */
 } result;
 typedef struct answer {

@@ -106,9 +106,10 @@ static tally_status not_found(const tl_source *in, const char *name, int group, 
     if (name)
         return tl_invalid_on(in, "no variable '%s'; the variables are %s", name,
                              *list ? list : "none");
-    return tl_invalid_on(in, "%d variables are %s%s%s", fields,
-                         fields ? "no coordinates: " : "fields of numbers; there are ",
-                         *list ? list : "none", fields ? "; choose one with --variable" : "");
+    return tl_invalid_on(
+        in, "%d variables are %s%s%s", fields,
+        fields ? "no coordinates: " : "fields of numbers; there are ", *list ? list : "none",
+        fields ? "; choose one with --variable NAME (--with, --minus: FILE:NAME)" : "");
 }
 
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable)
