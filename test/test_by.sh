@@ -89,6 +89,8 @@ ok 'tally window minmax -w 2 --edges shrink --by city --column temp --dtype i32 
 7${t}7"
 ok 'printf "city,temp\n" | tally reduce sum --format csv --by city --column temp --header yes' "city${t}sum"
 
+bad 2 'tally reduce sum --by City --column tmep c.csv' "tally: c.csv: no column 'City'; did you mean 'city'? the columns are 1 'city', 2 'temp', 3 'hum', 4 'year'"
+bad 2 'tally reduce sum --by city --column tmep c.csv' "tally: c.csv: no column 'tmep'; did you mean 'temp'? the columns are 1 'city', 2 'temp', 3 'hum', 4 'year'"
 bad 2 'tally reduce sum --by town --column temp c.csv' "tally: c.csv: no column 'town'; the columns are 1 'city', 2 'temp', 3 'hum', 4 'year'"
 bad 2 'tally reduce sum --by city c.csv' "tally: c.csv: 3 columns have numbers: 2 'temp', 3 'hum', 4 'year'; choose one with --column"
 bad 2 'tally reduce sum --by city --axis 0 c.csv' 'tally: --by and --axis exclude each other'

@@ -119,10 +119,28 @@ static tally_status add(struct choice *c, int64_t column, int part)
     return TALLY_OK;
 }
 
+/* Suggests the column with the name nearest to [s, e), among the first ones. */
+static const char *near_column(const struct choice *c, const char *s, const char *e,
+                               char hint[TL_HINT])
+{
+    enum { MOST = 1000, BYTES = 32 }; /* tl_hint compares shorter names */
+    char text[MOST + 1][BYTES];
+    const char *names[MOST + 1];
+    int n = 0;
+    for (int64_t i = 0; i < c->r[0].n && n < MOST; i++) {
+        if (c->r[0].f[i].e - c->r[0].f[i].s >= BYTES) continue;
+        copy_plain(&c->r[0].f[i], c->r[0].line, text[n]);
+        names[n] = text[n], n++;
+    }
+    names[n] = NULL;
+    snprintf(text[n], BYTES, "%.*s", shown(e - s, BYTES), s);
+    return tl_hint("column", text[n], names, hint);
+}
+
 /* Reads one item of a list of columns: NAME, N, N-M or N- (to the last). */
 static tally_status read_item(struct choice *c, const char *s, const char *e, char *space)
 {
-    char list[LIST];
+    char list[LIST], hint[TL_HINT];
     int64_t lo = named_from(c, 0, s, e, space) + 1, hi;
     const int part = !lo && c->key ? tl_time_part_named(s, e, &e) : 0;
     if (part) lo = named_from(c, 0, s, e, space) + 1;
@@ -155,7 +173,9 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
             const int dot = c->key && memchr(s, '.', (size_t)(e - s)),
                       comment = names && *c->r[0].line == '#';
             return tl_invalid_on(
-                c->f, "no column '%.*s'; the columns are %s%s", shown(e - s, 60), s,
+                c->f, "no column '%.*s';%s the columns are %s%s", shown(e - s, 60), s,
+                names && !dot && e - s > 2 && (*s < '0' || *s > '9') ? near_column(c, s, e, hint)
+                                                                     : "",
                 list_columns(c, names, 0, list),
                 dot       ? "; parts of dates are .year, .season, .month, .day, .hour, .dayofyear"
                 : comment ? "; --comment '#' skips lines that begin with #"
