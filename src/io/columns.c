@@ -123,7 +123,7 @@ static tally_status add(struct choice *c, int64_t column, int part)
 static const char *near_column(const struct choice *c, const char *s, const char *e,
                                char hint[TL_HINT])
 {
-    enum { MOST = 1000, BYTES = 32 }; /* tl_hint compares shorter names */
+    enum { MOST = 500, BYTES = 32 }; /* tl_hint compares shorter names */
     char text[MOST + 1][BYTES];
     const char *names[MOST + 1];
     int n = 0;
