@@ -172,16 +172,13 @@ static int parse_letters(options *o, char **argv, int argc, int *i)
 
 int options_parse(options *o, int argc, char **argv)
 {
-    static char **words; /* argv is changed below */
-    words = malloc((size_t)(argc + 1) * sizeof *words);
-    if (!words) return fail_memory("the command line", (int64_t)sizeof *words * (argc + 1));
-    memcpy(words, argv, (size_t)argc * sizeof *words);
-    o->words = words;
+    int code = DONE;
+    o->words = memory_for(&code, "the command line", argc, sizeof *o->words);
+    if (!code) memcpy(o->words, argv, (size_t)argc * sizeof *o->words); /* argv is changed below */
     o->word_count = argc;
     o->args = argv;
     o->nargs = 0;
-    for (int i = 0, only_operands = 0; i < argc; i++) {
-        int code = DONE;
+    for (int i = 0, only_operands = 0; i < argc && !code; i++) {
         if (only_operands || argv[i][0] != '-' || !argv[i][1])
             o->args[o->nargs++] = argv[i];
         else if (strcmp(argv[i], "--") == 0)
@@ -190,10 +187,9 @@ int options_parse(options *o, int argc, char **argv)
             code = parse_long(o, argv, argc, &i);
         else
             code = parse_letters(o, argv, argc, &i);
-        if (code) return code;
     }
     o->args[o->nargs] = NULL; /* argv ends with a NULL, so there is space */
-    return DONE;
+    return code;
 }
 
 int options_exclude(const options *o)
