@@ -111,7 +111,7 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
 
 static tally_status no_place(tally *ctx, int64_t at, int64_t place, int64_t length)
 {
-    return tl_invalid(ctx, "order[%ld] is %ld: must be in 0..%ld, the places of the elements", at,
+    return tl_invalid(ctx, "order[%ld] is %ld: must be in 0..%ld, the places of elements", at,
                       place, length - 1);
 }
 
