@@ -4,7 +4,8 @@
  *
  * A second operator, which runs on the same pieces, groups and windows, shows which results have
  * no value: the position of a maximum is -1 if there is no element. If the operator is a nan
- * form, the nan form of that operator is used, which leaves NaNs out.
+ * form, the nan form of that operator is used, which leaves NaNs out. Shares (valid, missing)
+ * have an operator of their own, whose results reduce_shares changes.
  *
  *    tally window nansum,mean -w 2 --empty NA  -->  nansum, mean | nanargmax (for nansum),
  *                                                   argmax (for mean) */
@@ -70,19 +71,19 @@ int is_nan_form(const char *op) { return !strncmp(op, "nan", 3) && is_operator(o
 
 int empty_operators(operators *ops, const options *o)
 {
-    static const char *const added[] = {"argmax", "nanargmax"};
-    int number[2] = {-1, -1};
+    static const char *const added[] = {"argmax", "nanargmax", "argmax"};
+    int number[3] = {-1, -1, -1};
     /* results that start from --init always have a value */
     if (!marked(o) || has(o, OPT_init)) return DONE;
     int code = DONE;
     ops->index_of = memory_for(&code, "the operators", ops->count, sizeof *ops->index_of);
     for (int i = 0; i < ops->count && !code; i++) {
-        const int nan = is_nan_form(ops->name[i]);
-        if (number[nan] < 0) {
-            number[nan] = ops->all++;
-            ops->name[number[nan]] = added[nan];
+        const int kind = ops->share[i] ? 2 : is_nan_form(ops->name[i]);
+        if (number[kind] < 0) {
+            number[kind] = ops->all++;
+            ops->name[number[kind]] = added[kind];
         }
-        ops->index_of[i] = number[nan];
+        ops->index_of[i] = number[kind];
     }
     return code;
 }

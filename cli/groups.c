@@ -22,6 +22,8 @@ int groups_check(const options *o)
         return usage("--sort orders the groups of --by, which is not there");
     if (has(o, OPT_by) && has(o, OPT_edges) && !strcmp(o->value[OPT_edges], "valid"))
         return usage("--by and --edges valid exclude each other: each line has a result");
+    if (has(o, OPT_segments) && has(o, OPT_edges) && !strcmp(o->value[OPT_edges], "valid"))
+        return usage("--segments and --edges valid exclude each other: each element has a result");
     return DONE;
 }
 

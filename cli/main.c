@@ -92,6 +92,20 @@ static int unknown_verb(const char *given)
     return fail_choice(USAGE, "verb", given, names);
 }
 
+static int run_verb(const options *o, int named)
+{
+    if (has(o, OPT_version)) {
+        printf("tally %s (order E v1)\n", tally_version());
+        return DONE;
+    }
+    if (has(o, OPT_help) && named) {
+        help_verb(stdout, o->verb);
+        return DONE;
+    }
+    const int wrong = session_operators(o);
+    return wrong ? wrong : run[o->verb](o);
+}
+
 static int dispatch(int argc, char **argv)
 {
     options o = {.verb = VERB_help};
@@ -106,18 +120,10 @@ static int dispatch(int argc, char **argv)
         argc--;
         argv++;
     }
-    const int code = options_parse(&o, argc - 1, argv + 1);
-    if (code) return code;
-    if (has(&o, OPT_version)) {
-        printf("tally %s (order E v1)\n", tally_version());
-        return DONE;
-    }
-    if (has(&o, OPT_help) && named) {
-        help_verb(stdout, o.verb);
-        return DONE;
-    }
-    const int wrong = session_operators(&o);
-    return wrong ? wrong : run[o.verb](&o);
+    int code = options_parse(&o, argc - 1, argv + 1);
+    if (!code) code = run_verb(&o, named);
+    free(o.words);
+    return code;
 }
 
 /* Opens /dev/null for each standard stream that is closed. Else the next file that is opened

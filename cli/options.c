@@ -172,16 +172,13 @@ static int parse_letters(options *o, char **argv, int argc, int *i)
 
 int options_parse(options *o, int argc, char **argv)
 {
-    static char **words; /* argv is changed below */
-    words = malloc((size_t)(argc + 1) * sizeof *words);
-    if (!words) return fail_memory("the command line", (int64_t)sizeof *words * (argc + 1));
-    memcpy(words, argv, (size_t)argc * sizeof *words);
-    o->words = words;
+    int code = DONE;
+    o->words = memory_for(&code, "the command line", argc, sizeof *o->words);
+    if (!code) memcpy(o->words, argv, (size_t)argc * sizeof *o->words); /* argv is changed below */
     o->word_count = argc;
     o->args = argv;
     o->nargs = 0;
-    for (int i = 0, only_operands = 0; i < argc; i++) {
-        int code = DONE;
+    for (int i = 0, only_operands = 0; i < argc && !code; i++) {
         if (only_operands || argv[i][0] != '-' || !argv[i][1])
             o->args[o->nargs++] = argv[i];
         else if (strcmp(argv[i], "--") == 0)
@@ -190,18 +187,17 @@ int options_parse(options *o, int argc, char **argv)
             code = parse_long(o, argv, argc, &i);
         else
             code = parse_letters(o, argv, argc, &i);
-        if (code) return code;
     }
     o->args[o->nargs] = NULL; /* argv ends with a NULL, so there is space */
-    return DONE;
+    return code;
 }
 
 int options_exclude(const options *o)
 {
-    static const enum option pairs[][2] = {{OPT_axis, OPT_segments},   {OPT_by, OPT_segments},
-                                           {OPT_by, OPT_shape},        {OPT_by, OPT_step},
-                                           {OPT_keep, OPT_json},       {OPT_keep, OPT_step},
-                                           {OPT_empty, OPT_out_valid}, {OPT_keep, OPT_reverse}};
+    static const enum option pairs[][2] = {
+        {OPT_axis, OPT_segments}, {OPT_by, OPT_segments},     {OPT_step, OPT_segments},
+        {OPT_by, OPT_shape},      {OPT_by, OPT_step},         {OPT_keep, OPT_json},
+        {OPT_keep, OPT_step},     {OPT_empty, OPT_out_valid}, {OPT_keep, OPT_reverse}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (has(o, pairs[i][0]) && has(o, pairs[i][1]))
             return usage("--%s and --%s exclude each other", option_table[pairs[i][0]].name,

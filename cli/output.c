@@ -158,7 +158,7 @@ static int write_typed(tally *ctx, const char *path, enum format format, const a
         one.columns = a->ops;
         if (!code) code = write_typed(ctx, path, format, &one, files, o);
         free(all.bits);
-        free((void *)(uintptr_t)all.indexes);
+        free(all.indexes);
         return code;
     }
     const result *const r = a->results;

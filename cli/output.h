@@ -10,9 +10,9 @@ typedef struct result {
     const char *op; /* as the user wrote it; for --by with several columns OP.COLUMN */
     char *name;     /* the allocated memory of op, or NULL */
     tally_operator_info info;
-    void *bits;          /* count results of info.lanes values */
-    const void *indexes; /* NULL, or an index for each; below 0: it has no value (has_value) */
-    char digest[65];     /* "", or their SHA-256 (digest_of) */
+    void *bits;      /* count results of info.lanes values */
+    void *indexes;   /* NULL, or an index for each; below 0: it has no value (has_value) */
+    char digest[65]; /* "", or their SHA-256 (digest_of) */
 } result;
 typedef struct answer {
     const char *file;

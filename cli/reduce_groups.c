@@ -142,6 +142,8 @@ void reduce_shares(const operators *ops, int i, result *r, int64_t count, const 
                       part = ops->share[i] == 'v' ? counts[k] : all - counts[k];
         const double share = all ? (double)part / (double)all : __builtin_nan("");
         memcpy(&counts[k], &share, sizeof share);
+        /* a share has a value if there are elements, even if none of them is valid */
+        if (all && r->indexes) ((int64_t *)r->indexes)[k] = 0;
     }
     r->info.output = TALLY_F64;
 }

@@ -30,7 +30,7 @@ const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t 
 /* A column of values: a lane of a result. */
 typedef struct column {
     int result, lane, width; /* width: of an aligned table */
-    char name[CELL];
+    char *name;
 } column;
 
 typedef struct table {
@@ -48,9 +48,11 @@ static int open_columns(table *t, const answer *a)
     column *c = t->column = memory_for(&code, "the table", t->columns, sizeof *c);
     for (int i = 0; i < a->ops && !code; i++) {
         const int lanes = t->o->digest ? 1 : a->results[i].info.lanes;
-        for (int lane = 0; lane < lanes; lane++, c++) {
+        const size_t bytes = strlen(a->results[i].op) + CELL;
+        for (int lane = 0; lane < lanes && !code; lane++, c++) {
             *c = (column){.result = i, .lane = lane};
-            lane_name(a->results[i].op, lanes, lane, c->name, sizeof c->name);
+            c->name = memory_for(&code, "the table", (int64_t)bytes, 1);
+            if (!code) lane_name(a->results[i].op, lanes, lane, c->name, bytes);
         }
     }
     return code;
@@ -241,13 +243,13 @@ int print_table(FILE *f, const answer *answers, int files, const look *o)
 {
     table t = {.f = f, .o = o};
     const int code = open_columns(&t, answers);
-    if (code) return code;
-    if (!o->people)
+    if (!code && !o->people)
         print_separated(&t, answers, files);
-    else if (!o->named && answers->flat)
+    else if (!code && !o->named && answers->flat)
         print_lines(&t, answers);
-    else
+    else if (!code)
         print_aligned(&t, answers, files);
+    for (int c = 0; t.column && c < t.columns; c++) free(t.column[c].name);
     free(t.column);
-    return DONE;
+    return code;
 }

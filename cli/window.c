@@ -14,6 +14,19 @@ int run_scan(const options *o)
     return series_run(o, &call);
 }
 
+/* Checks the numbers against the length of the window. */
+static int length_check(const tally_window_options *w)
+{
+    const int64_t length = w->before + 1 + w->after;
+    if (length < 0)
+        return usage("--before is %lld and --after %lld: the window would end before it begins",
+                     (long long)w->before, (long long)w->after);
+    if (w->min_count > length)
+        return usage("--min-count is %lld: must be 0..%lld, the window's length",
+                     (long long)w->min_count, (long long)length);
+    return DONE;
+}
+
 /* -w W: the element and the W - 1 elements before it. --center: W / 2 before it and the rest
  * after it. */
 static int extent(const options *o, tally_window_options *w)
@@ -41,12 +54,12 @@ static int extent(const options *o, tally_window_options *w)
         if (has(o, OPT_center))
             return usage(
                 "--center goes with -w W; --before and --after place the window themselves");
-        return DONE;
+        return length_check(w);
     }
     if (sides) return usage("-w gives the whole window: leave out --before and --after, or -w");
     w->before = has(o, OPT_center) ? width / 2 : width - 1;
     w->after = has(o, OPT_center) ? (width - 1) / 2 : 0;
-    return DONE;
+    return length_check(w);
 }
 
 int run_window(const options *o)

@@ -89,6 +89,13 @@ ok 'tally window minmax -w 2 --edges shrink --by city --column temp --dtype i32 
 7${t}7"
 ok 'printf "city,temp\n" | tally reduce sum --format csv --by city --column temp --header yes' "city${t}sum"
 
+# names of any length
+long=$(printf 'of_a_very_long_name_%.0s' 1 2 3 4 5)
+printf 'g,%s1,%s2\na,1,2\na,3,4\n' "$long" "$long" >long.csv
+ok 'tally reduce minmax --by g --column 2,3 long.csv --to csv' "g,minmax.${long}1.min,minmax.${long}1.max,minmax.${long}2.min,minmax.${long}2.max
+a,1,3,2,4"
+bad 2 'tally reduce sum --by City --column tmep c.csv' "tally: c.csv: no column 'City'; did you mean 'city'? the columns are 1 'city', 2 'temp', 3 'hum', 4 'year'"
+bad 2 'tally reduce sum --by city --column tmep c.csv' "tally: c.csv: no column 'tmep'; did you mean 'temp'? the columns are 1 'city', 2 'temp', 3 'hum', 4 'year'"
 bad 2 'tally reduce sum --by town --column temp c.csv' "tally: c.csv: no column 'town'; the columns are 1 'city', 2 'temp', 3 'hum', 4 'year'"
 bad 2 'tally reduce sum --by city c.csv' "tally: c.csv: 3 columns have numbers: 2 'temp', 3 'hum', 4 'year'; choose one with --column"
 bad 2 'tally reduce sum --by city --axis 0 c.csv' 'tally: --by and --axis exclude each other'

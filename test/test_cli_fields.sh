@@ -227,6 +227,15 @@ a,0.6666666666666666,0.3333333333333333,2
 b,0.5,0.5,2'
 printf '0\n0\n3\n4\n' >offsets.txt
 ok "printf '1\nnan\n3\nnan\n' | tally reduce missing --segments offsets.txt --hex | paste -sd' '" '0x7ff8000000000000 0x3fd5555555555555 0x3ff0000000000000'
+# a share has a value where there are elements, also where none of them is valid
+printf '0\n1\n0\n0\n' >some.txt
+cells() { ok "printf '1\n2\n3\n4\n' | tally reduce valid,missing,mean --valid some.txt --empty NA $1 | tail -n +2 | paste -sd'|' | tr '$t' ' '" "$2"; }
+cells '--segments offsets.txt' 'NA NA NA|0.3333333333333333 0.6666666666666666 2|0 1 NA'
+cells '--shape 2x2 --axis 1' '0.5 0.5 2|0 1 NA'
+cells '--column 1 --by 1 --header no' '1 0 1 NA|2 1 0 2|3 0 1 NA|4 0 1 NA'
+ok "printf '1\n2\n3\n4\n' | tally reduce missing --valid some.txt --segments offsets.txt --out-valid bits.raw -o share.raw && od -An -tu1 bits.raw" '   6'
+make none.nc 'dimensions: x = 2 ; y = 2 ; variables: float v(x, y) ; data: v = 1, 2, 3, 4 ;'
+ok "tally reduce missing --axis y --valid some.txt --empty=-1 none.nc -o o.nc && ncdump o.nc | grep 'missing ='" ' v_missing = 0.5, 1 ;'
 bad 2 "tally scan valid g.txt" "tally: operator 'valid' is for \`tally reduce\`"
 
 # ---- scan and window in slabs ----

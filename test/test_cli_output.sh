@@ -178,7 +178,7 @@ ok 'tally reduce sum s?\[* --json | python3 -c "import json, sys; print(ascii(js
 has "tally scan sum s?\[* --json | python3 -m json.tool" ufffd
 ok 'printf "\"a\"\"b\",c\n1,2\n" | tally reduce sum --column "a\"b" --format csv' 1
 ok 'printf "\"a\"\"\",c\n1,2\n" | tally reduce sum --column "a\"" --format csv' 1
-bad 2 'printf "\"a\"\"b\",c\n1,2\n" | tally reduce sum --column "a\"\"b" --format csv' "tally: standard input: no column 'a\"\"b'; the columns are 1 'a\"\"b', 2 'c'"
+bad 2 'printf "\"a\"\"b\",c\n1,2\n" | tally reduce sum --column "a\"\"b" --format csv' "tally: standard input: no column 'a\"\"b'; did you mean 'a\"b'? the columns are 1 'a\"\"b', 2 'c'"
 if command -v script >/dev/null; then
     ok "script -qec 'tally reduce sum s?\[* a.txt' /dev/null | tr -d '\r'" $'file                    sum\ns\\x1b[31m\\t\\xff\xc3\xa9"n.txt    6\na.txt                    15'
 fi

@@ -123,7 +123,7 @@ static void takes(tally_dtype d, int64_t n, int64_t length)
     check_ok(ctx, tally_copy(ctx, device(PLACES) + 8 * wrong, &bad[0], 8), "to the device");
     memset(want, 0x55, CAPACITY);
     put(TO, want);
-    snprintf(words, sizeof words, "order[%lld] is -1: must be in 0..%lld, the places of in",
+    snprintf(words, sizeof words, "order[%lld] is -1: must be in 0..%lld, the places of elements",
              (long long)wrong, (long long)length - 1);
     check(tally_take(ctx, &x, order, n, &y) == TALLY_INVALID && !strcmp(tally_error(ctx), words),
           "'%s' not '%s'", tally_error(ctx), words);

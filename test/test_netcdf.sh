@@ -67,7 +67,7 @@ line 'fragment make sum classic.nc --variable days -o d.frag && tally fragment r
 has 'tally reduce sum --variable days --axis time classic.nc --json' '"shape": \[4, 2\].*'
 
 bad 2 'tally reduce sum --variable tmp b.nc' "tally: b.nc: no variable 'tmp'; the variables are time(time 4), lat(lat 2), lon(lon 3), temp(time 4, lat 2, lon 3), packed(time 4, lat 2), days(time 4, lat 2), raw(lon 3), name(lon 3), one(), wrong(lat 2)"
-bad 2 'tally reduce sum b.nc' 'tally: b.nc: 5 variables are no coordinates: temp(time 4, lat 2, lon 3), packed(time 4, lat 2), days(time 4, lat 2), raw(lon 3), wrong(lat 2); choose one with --variable'
+bad 2 'tally reduce sum b.nc' 'tally: b.nc: 5 variables are no coordinates: temp(time 4, lat 2, lon 3), packed(time 4, lat 2), days(time 4, lat 2), raw(lon 3), wrong(lat 2); choose one with --variable (--with, --minus: FILE:NAME)'
 bad 2 'tally reduce sum --variable temp --axis tme b.nc' "tally: there is no dimension of b.nc 'tme'; did you mean 'time'? choices: time, lat, lon"
 bad 2 'tally reduce sum --axis time m.npy' "tally: --axis is 'time', and the dimensions of m.npy have no names: give a number, 0 for the first"
 bad 2 'tally reduce sum --variable x m.npy' "tally: m.npy: variable 'x': npy files have no variables"

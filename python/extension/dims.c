@@ -47,7 +47,7 @@ const char *pt_string(PyObject *object, const char *name)
 
 static int one_axis(PyObject *item, const pt_operand *a)
 {
-    if (!PyIndex_Check(item)) {
+    if (!PyIndex_Check(item) || PyBool_Check(item)) {
         PyErr_Format(PyExc_TypeError, "axis is %R: must be None, an integer or a tuple of integers",
                      item);
         return -1;

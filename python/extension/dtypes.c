@@ -75,8 +75,14 @@ int pt_dtype_of(PyObject *object, tally_dtype *dtype, int *is_bool)
     }
     if (!text && !(text = PyObject_Str(object))) return -1;
     const char *name = PyUnicode_AsUTF8AndSize(text, NULL);
-    int found = name && by_name(name, dtype, is_bool);
-    if (name && !found)
+    /* these two are other types in NumPy */
+    const int unclear = name && (!strcmp(name, "i8") || !strcmp(name, "u8"));
+    int found = name && !unclear && by_name(name, dtype, is_bool);
+    if (unclear)
+        PyErr_Format(PyExc_TypeError,
+                     "dtype is %R: NumPy's has 64 bits and tally's 8: write %sint64 or %sint8",
+                     object, *name == 'u' ? "u" : "", *name == 'u' ? "u" : "");
+    else if (name && !found)
         PyErr_Format(PyExc_TypeError,
                      "dtype is %R: must be one of bool, int8, uint8, int16, uint16, int32, uint32, "
                      "int64, uint64, "

@@ -248,7 +248,8 @@ int pt_open_next(PyObject *object, pt_operand *a, pt_operand *next, const pt_ope
 {
     *given = NULL;
     if (object == Py_None) return 0;
-    if (pt_same_labels(a, object, "next") || pt_flatten(a) || pt_open(object, "next", next))
+    if (pt_same_labels(a, object, "next") || pt_flatten(a) ||
+        pt_open(object, "the second array", next))
         return -1;
     if (pt_flatten(next) || broadcast(next, a)) {
         pt_close(next);

@@ -78,7 +78,8 @@ static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, 
         return -1;
     if (verb->next && pt_overlap(verb->next, out, (int64_t)tally_dtype_size(verb->next->dtype),
                                  verb->out_bytes / verb->info.lanes)) {
-        PyErr_SetString(PyExc_ValueError, "out overlaps next: give it memory of its own");
+        PyErr_SetString(PyExc_ValueError,
+                        "out overlaps the second array: give it memory of its own");
         return -1;
     }
     if (pt_overlap(a, out, verb->in_bytes, verb->out_bytes / verb->info.lanes) &&

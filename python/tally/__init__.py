@@ -104,7 +104,7 @@ def reduce(
     TypeError: ``x`` is no array of numbers, or the operator does not take its type.
     """
     if words:
-        _words.refuse(op, (), words)
+        _words.refuse(op, (), words, of="reduce")
     axis = axis if dim is None else _words.dim(x, axis, dim)
     if by is not None:
         return _by.reduce(_words.all_spelled(op), x, by, sort, dropna, axis, keepdims, dtype, out, next, where)
@@ -207,7 +207,7 @@ def window(
     ValueError, TypeError: as in :func:`reduce`.
     """
     if words:
-        _words.refuse(op, (), words)
+        _words.refuse(op, (), words, of="window")
     if type(w) is int and w > 0 and before is None and after is None and not center:  # the usual case
         back, ahead = w - 1, 0
     else:

@@ -80,6 +80,8 @@ class Exact:
         self._put(x, next, where, -1)
 
     def _put(self, x, next, where, sign):
+        if self._of_two and next is None:
+            raise ValueError(f"next: {self._op!r} takes two arrays, x and next")
         if self._sums is not None:
             made = "corr:exact" if self._of_two else "var:exact"
             part = _read(bytes(Fragment(made, x, next=next, where=where)))

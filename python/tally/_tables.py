@@ -105,7 +105,7 @@ def column_named(x, name):
         raise TypeError(f"on is {name!r}, the name of a column: x is of type {type(x).__name__}, which has no columns")
     found = [at for at, each in enumerate(table.names) if each == name]
     if len(found) != 1:
-        raise ValueError(f"on is {name!r}: x has {len(found)} columns of this name: {_listed(table.names)}")
+        raise _not_one("on", name, table.names)
     column, rest = table.split(found[0])
 
     def back(results, rows):
@@ -137,7 +137,7 @@ def keyed_by(x, by):
         found = [at for at, name in enumerate(table.names) if name == word]
         if len(found) != 1:
             hint = "; keys of the rows go into an array" if len(words) == table.height else ""
-            raise ValueError(f"by is {word!r}: x has {len(found)} columns of this name: {_listed(table.names)}{hint}")
+            raise _not_one("by", word, table.names, hint)
         column, x = table.split(found[0])
         keys.append((word, column))
         table = opened(x)
@@ -194,6 +194,17 @@ def with_keys(names, keys, values):
 def _listed(names):
     names = [str(name) for name in names]
     return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+
+
+def _not_one(argument, word, names, hint=""):
+    """The exception for the name of a column that none, or more than one, has."""
+    from difflib import get_close_matches
+
+    count, names = list(names).count(word), list(map(str, names))
+    lower = {name.lower(): name for name in names}
+    near = [] if count else get_close_matches(word.lower(), lower, 1)
+    meant = f"did you mean {lower[near[0]]!r}? " if near else ""
+    return ValueError(f"{argument} is {word!r}: {meant}x has {count} columns of this name: {_listed(names)}{hint}")
 
 
 def _of_column(wrong, name, table):

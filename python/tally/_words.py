@@ -52,6 +52,7 @@ _ARGUMENTS = {
     "numeric_only": "x.select_dtypes('number') has the columns of numbers",
     "min_count": "tally.count(x) says how many elements there are; tally.window takes it, and rolling min_periods=",
     "min_periods": "tally.rolling(x, 20, min_periods=1) takes it, and tally.window min_count=",
+    "step": "tally.rolling(x, 20, step=2) takes it",
     "min_samples": "min_periods= is its name here",
     "ddof": "var, std, cov and their nan forms take it, in a name as 'var:ddof=1'",
     "correction": "var, std, cov and their nan forms take it, in a name as 'var:ddof=1'",
@@ -98,8 +99,9 @@ _NAMES = {
 _OF_ROLLING = {"skipna": "NaN is no observation of a window, and min_periods=1 takes those that have fewer"}
 
 
-def refuse(op, more, words, rolling=False):
-    """Raises for what a function does not take: arguments by place, and by names of other libraries."""
+def refuse(op, more, words, rolling=False, of=None):
+    """Raises for what a function does not take: arguments by place, and by names of other libraries. of: the function,
+    if it is not called as the operator."""
     if more:
         first = more[0]
         given = f"dim={first!r}" if isinstance(first, str) else f"axis={first!r}" if isinstance(first, int) else "next="
@@ -108,7 +110,7 @@ def refuse(op, more, words, rolling=False):
     name = op.partition(":")[0].removeprefix("nan").removeprefix("cum") if isinstance(op, str) else "sum"
     table = _ARGUMENTS | _OF_ROLLING if rolling else _ARGUMENTS
     if word not in table:
-        raise TypeError(f"{op} got an unexpected keyword argument {word!r}")
+        raise TypeError(f"{of or op} got an unexpected keyword argument {word!r}")
     raise TypeError(f"{op} has no {word}=: {table[word].format(op=name)}")
 
 

@@ -136,6 +136,7 @@ def test_statistics_that_are_refused():
         (lambda: one + two, "a state of 'var' and one of 'cov' have other sums"),
         (lambda: tally.Exact([1.0]) + one, "have other sums"),
         (lambda: tally.Exact([1.0], next=[2.0]), "next: 'sum' takes one array"),
+        (lambda: tally.Exact([1.0], "dot"), "next: 'dot' takes two arrays"),
         (lambda: (one - tally.Exact([1.0, 2.0], "var")).var(), "more elements were taken back than there were: -1"),
         (lambda: tally.Exact.from_bytes(bytes(tally.Fragment("mean", [1.0]))), "of 'mean': must be of 'var:exact'"),
         (lambda: tally.Exact.from_bytes(bytes(one)[:-1]), "fragment"),

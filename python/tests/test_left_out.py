@@ -268,11 +268,11 @@ def test_out_and_errors(rng):
     out = np.empty(5)
     assert tally.dot(x, y, axis=0, out=out) is out and same_bits(out, tally.dot(x, y, axis=0))
     for call, words in (
-        (lambda: tally.dot(x, y, axis=0, out=y[0]), "out overlaps next"),
-        (lambda: tally.scan(x, "dot", axis=0, next=y, out=y), "out overlaps next"),
+        (lambda: tally.dot(x, y, axis=0, out=y[0]), "out overlaps the second array"),
+        (lambda: tally.scan(x, "dot", axis=0, next=y, out=y), "out overlaps the second array"),
         (lambda: tally.reduce(x, "dot"), "next: 'dot' takes two arrays, x and next"),
         (lambda: tally.reduce(x, "sum", next=y), "next: 'sum' takes one array"),
-        (lambda: tally.dot(x, y[:3]), r"next has shape \(3, 5\): must broadcast to that of x, \(4, 5\)"),
+        (lambda: tally.dot(x, y[:3]), r"the second array has shape \(3, 5\): must broadcast to that of x, \(4, 5\)"),
         (lambda: tally.dot(x[0], y), "must broadcast"),
         (lambda: tally.sum(x, where=np.ones(4, bool)), r"where has shape \(4,\)"),
         (lambda: tally.sum(x, where=pa.array([1, None], pa.uint8())), "where has elements that are left out"),

@@ -111,8 +111,8 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
 
 static tally_status no_place(tally *ctx, int64_t at, int64_t place, int64_t length)
 {
-    return tl_invalid(ctx, "order[%ld] is %ld: must be in 0..%ld, the places of in", at, place,
-                      length - 1);
+    return tl_invalid(ctx, "order[%ld] is %ld: must be in 0..%ld, the places of elements", at,
+                      place, length - 1);
 }
 
 tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n,

@@ -31,8 +31,6 @@ struct choice {
 /* How many of n characters a sentence shows, which has space for `most`. */
 static int shown(int64_t n, int most) { return n < most ? (int)n : most; }
 
-static int kind(const struct choice *c, int64_t i) { return tl_column_kind(&c->lines, c->from, i); }
-
 enum { LIST = 320 };
 
 /* Lists the columns for a sentence: 1 'date', 2 'price', ... numbers: only columns of numbers. */
@@ -41,7 +39,7 @@ static const char *list_columns(const struct choice *c, int names, int numbers, 
     size_t n = 0;
     *out = 0;
     for (int64_t i = 0; i < (names ? c->r[0].n : c->width); i++) {
-        if (numbers && kind(c, i) != TL_NUMBER) continue;
+        if (numbers && tl_column_kind(&c->lines, c->from, i) != TL_NUMBER) continue;
         if (n + 60 > LIST) {
             snprintf(out + n, LIST - n, ", ...");
             break;
@@ -72,7 +70,6 @@ static size_t copy_plain(const tl_field_text *x, const char *line, char *out)
 /* Reads a number of at least 1 at *s and advances *s; 0 if there is none. */
 static int64_t number(const char **s, const char *e)
 {
-    assert(*s <= e);
     int64_t v = 0;
     for (; *s < e && **s >= '0' && **s <= '9'; ++*s)
         if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, **s - '0', &v)) return 0;
@@ -100,7 +97,7 @@ static int64_t named_from(const struct choice *c, int64_t at, const char *s, con
     return -1;
 }
 
-enum { VALUE = 1, KEY = 2 }; /* bits of choice.taken */
+enum { VALUE = 1, KEY = 2 }; /* bits of choice.taken; tl_header_guess reads VALUE */
 
 static tally_status add(struct choice *c, int64_t column, int part)
 {
@@ -119,10 +116,22 @@ static tally_status add(struct choice *c, int64_t column, int part)
     return TALLY_OK;
 }
 
+/* Suggests a column whose name is near. */
+static const char *near_column(const struct choice *c, const char *given, char *space, char *hint)
+{
+    const char *const names[] = {space, NULL};
+    *hint = 0;
+    for (int64_t i = 0; i < c->r[0].n && !*hint; i++) {
+        copy_plain(&c->r[0].f[i], c->r[0].line, space);
+        tl_hint("column", given, names, hint);
+    }
+    return hint;
+}
+
 /* Reads one item of a list of columns: NAME, N, N-M or N- (to the last). */
 static tally_status read_item(struct choice *c, const char *s, const char *e, char *space)
 {
-    char list[LIST];
+    char list[LIST], hint[TL_HINT];
     int64_t lo = named_from(c, 0, s, e, space) + 1, hi;
     const int part = !lo && c->key ? tl_time_part_named(s, e, &e) : 0;
     if (part) lo = named_from(c, 0, s, e, space) + 1;
@@ -155,7 +164,8 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
             const int dot = c->key && memchr(s, '.', (size_t)(e - s)),
                       comment = names && *c->r[0].line == '#';
             return tl_invalid_on(
-                c->f, "no column '%.*s'; the columns are %s%s", shown(e - s, 60), s,
+                c->f, "no column '%.*s';%s the columns are %s%s", shown(e - s, 60), s,
+                names && !place && e - s > 2 ? near_column(c, s, space, hint) : "",
                 list_columns(c, names, 0, list),
                 dot       ? "; parts of dates are .year, .season, .month, .day, .hour, .dayofyear"
                 : comment ? "; --comment '#' skips lines that begin with #"
@@ -170,17 +180,13 @@ static tally_status read_item(struct choice *c, const char *s, const char *e, ch
  * commas. */
 static tally_status read_column_list(struct choice *c, const char *text)
 {
-    const size_t length = strlen(text);
-    size_t capacity = length;
-
-    for (const tl_field_text *x = c->r[0].f; x < c->r[0].f + c->r[0].n; x++)
-        if ((size_t)(x->e - x->s) > capacity) capacity = (size_t)(x->e - x->s);
-    char *const space = malloc(2 * (capacity + 1)), *const plain = space + capacity + 1;
-    if (!space) return tl_no_memory(c->f->ctx, 2 * (capacity + 1), "the columns");
-    const int is_name = named_from(c, 0, text, text + length, space) >= 0; /* it has commas */
-    tally_status status = is_name ? read_item(c, text, text + length, space) : TALLY_OK;
+    const char *const end = text + strlen(text), *p = text, *s, *e;
+    const size_t capacity = (size_t)(end - text) + (size_t)(c->r[0].next - c->r[0].line) + 1;
+    char *const space = malloc(2 * capacity), *const plain = space + capacity;
+    if (!space) return tl_no_memory(c->f->ctx, 2 * capacity, "the columns");
+    const int is_name = named_from(c, 0, text, end, space) >= 0; /* it has commas */
+    tally_status status = is_name ? read_item(c, text, end, space) : TALLY_OK;
     static const tl_layout list = {.delimiter = ',', .quotes = 1};
-    const char *const end = text + length, *p = text, *s, *e;
 
     for (int more = !is_name; more && !status; p++) {
         const char *const from = p;
@@ -273,7 +279,7 @@ static tally_status choose_by_content(struct choice *c)
 
     for (int64_t i = 0; i < c->width; i++) {
         if (c->taken[i]) continue; /* a key column */
-        const int what = kind(c, i);
+        const int what = tl_column_kind(&c->lines, c->from, i);
         if (what == TL_NUMBER) found++, at = i;
         if (what == TL_NONE) maybe++, maybe_at = i;
         if (what == TL_WORD)
@@ -342,14 +348,7 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
     if (!s && o->column) s = read_column_list(c, o->column);
     if (s) return s;
     int guess = o->header > 0 || c->named;
-    if (!guess && !o->header) {
-        char *const values = calloc((size_t)c->width + 1, 1);
-        if (!values) return tl_no_memory(c->f->ctx, (size_t)c->width + 1, "the columns");
-        for (int64_t i = 0; i < c->width; i++) values[i] = (c->taken[i] & VALUE) != 0;
-        guess = tl_header_guess(&c->lines, values);
-        free(values);
-    }
-
+    if (!guess && !o->header) guess = tl_header_guess(&c->lines, c->taken);
     if (guess == TL_HEADER_UNCERTAIN)
         return uncertain(c, c->r[0].line, "a header or data: say --header yes or --header no");
     c->from = *header = guess == TL_HEADER_YES;

@@ -329,7 +329,7 @@ int tl_header_guess(const tl_lines *t, const char *values)
 
     for (int64_t i = 0; i < first->n; i++) {
         const int what = tl_kind(t, &first->f[i]);
-        const int sign = what == TL_WORD ? sign_of(t, i, values && values[i]) : NOTHING;
+        const int sign = what == TL_WORD ? sign_of(t, i, values && values[i] & 1) : NOTHING;
         words += what == TL_WORD;
         numbers += what == TL_NUMBER || (what == TL_WORD && is_time(&first->f[i]));
         header |= sign == IS_HEADER;

@@ -210,7 +210,7 @@ int tl_other_spelling(const tl_lines *t, const tl_field_text *x);
 /* Whether every column has a number or a word in the records after the first. */
 int tl_columns_known(const tl_lines *t);
 
-/* values: NULL, or for each column whether it was chosen as a column of values. */
+/* values: NULL, or for each column in bit 0 whether it is a column of values. */
 enum { TL_HEADER_NO, TL_HEADER_YES, TL_HEADER_UNCERTAIN };
 int tl_header_guess(const tl_lines *t, const char *values);
 

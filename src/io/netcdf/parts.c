@@ -102,13 +102,13 @@ static tally_status not_found(const tl_source *in, const char *name, int group, 
     char list[800], found[NC_MAX_NAME + 1];
     const char *const kind = fields ? NULL : tl_hdf5_kind(in->label, name, found);
     if (kind) return tl_unsupported_on(in, "%s has %s, not numbers", found, kind);
-    list_variables(group, !name && fields, list, sizeof list);
-    if (name)
-        return tl_invalid_on(in, "no variable '%s'; the variables are %s", name,
-                             *list ? list : "none");
-    return tl_invalid_on(in, "%d variables are %s%s%s", fields,
-                         fields ? "no coordinates: " : "fields of numbers; there are ",
-                         *list ? list : "none", fields ? "; choose one with --variable" : "");
+    if (!list_variables(group, !name && fields, list, sizeof list)) strcpy(list, "none");
+    if (name) return tl_invalid_on(in, "no variable '%s'; the variables are %s", name, list);
+    if (!fields) return tl_invalid_on(in, "0 variables are fields of numbers; there are %s", list);
+    return tl_invalid_on(in,
+                         "%d variables are no coordinates: %s; choose one with --variable "
+                         "(--with, --minus: FILE:NAME)",
+                         fields, list);
 }
 
 tally_status tl_netcdf_find(const tl_source *in, const char *name, int *group, int *variable)
