@@ -30,8 +30,10 @@ class Rolling:
     operator, also of one's own.
     """
 
+    # _direct: None, or x and its windows, for the extension. An attribute takes long to read here, because the
+    # class has __getattr__, so a method reads this one alone.
     __slots__ = (
-        "_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype",
+        "_direct", "_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype",
         "_start", "_end", "_sorted", "_back", "_each",
     )  # fmt: skip
     __module__ = "tally"
@@ -52,7 +54,7 @@ class Rolling:
         dropna=True,
     ):
         self._x, self._axis, self._dtype = x, axis, dtype
-        self._back = self._sorted = self._start = self._end = self._each = None
+        self._direct = self._back = self._sorted = self._start = self._end = self._each = None
         dims = list(getattr(x, "dims", ()))  # of xarray: only one of them may be left out
         if axis is None:
             self._axis = dims[0] if len(dims) == 1 else None if dims else 0
@@ -81,6 +83,8 @@ class Rolling:
             self._times(window, on, center, closed, min_periods, ties, by)
         if by is not None and self._sorted is None:
             self._group(by, None, self._before, self._after, False, False, False)
+        if self._sorted is None and self._back is None:
+            self._direct = self._windows(self._x)
 
     def _along(self, groups, dim, step, on, words):
         """Windows of each group of steps along one of several dimensions."""
@@ -167,6 +171,8 @@ class Rolling:
         )
 
     def _fold(self, nan_form, op, rows, other=None):
+        if self._direct is not None:
+            return _core.rolling(nan_form, op, rows, other, self._direct)
         groups = self._sorted
         if groups is None:
             found = self._run(nan_form, self._x, op, rows, other)
@@ -183,9 +189,11 @@ class Rolling:
         return found if self._back is None else self._back(found, slice(None, None, self._step))
 
     def _run(self, nan_form, x, op, rows, other):
+        return _core.rolling(nan_form, op, rows, other, self._windows(x))
+
+    def _windows(self, x):
         axis, dtype, start, end = self._axis, self._dtype, self._start, self._end
-        before, after, least, step = self._before, self._after, self._minimum, self._step
-        return _core.rolling(nan_form, x, axis, dtype, before, after, least, step, op, rows, other, start, end)
+        return x, axis, dtype, self._before, self._after, self._minimum, self._step, start, end
 
     def _column(self, x, name):
         """A table without the column ``name``, which results get back, and the column; or x and its coordinate."""
@@ -198,9 +206,7 @@ class Rolling:
 def plain(x, window, axis, dtype):
     """Windows of ``window`` rows, all of them there: the usual case, faster than by ``__init__``."""
     r = _new(Rolling)
-    r._x, r._axis, r._dtype = x, axis, dtype
-    r._before, r._after, r._minimum, r._step = window - 1, 0, window, 1
-    r._back = r._sorted = r._start = r._end = None
+    r._direct = x, axis, dtype, window - 1, 0, window, 1, None, None
     return r
 
 
@@ -236,13 +242,8 @@ def _plain(op):
     def method(self, **words):
         if words:
             _words.refuse(op, (), words, True)
-        if self._sorted is None and self._back is None:
-            least, step = self._minimum, self._step
-            return rolling(
-                nan_form, self._x, self._axis, self._dtype, self._before, self._after, least, step, op, False, None,
-                self._start, self._end,
-            )  # fmt: skip
-        return self._fold(nan_form, op, False)
+        direct = self._direct
+        return self._fold(nan_form, op, False) if direct is None else rolling(nan_form, op, False, None, direct)
 
     return method
 
