@@ -2,6 +2,7 @@
  * reduce: threads fold aligned nodes of 2^level elements; one counter joins the nodes. driver.c has
  * the views. */
 #include "driver.h"
+#include "dtype/dtype_traits.h"
 #include "narrow/narrow.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -12,8 +13,9 @@ enum {
     /* A thread folds nodes of at least 16 Ki elements, and a slab has at most about 512 nodes. */
     NODE_LEVEL_LEAST = 14,
     NODES_MOST_LEVEL = 9,
-    SHORT = 512,    /* shorter rows of bytes are summed together */
-    PACK = 16 << 10 /* bytes: half of a first-level cache, and small enough for any stack */
+    ABSORBS_AT = 32 << 10, /* elements until `absorbs` is asked first */
+    SHORT = 512,           /* shorter rows of bytes are summed together */
+    PACK = 16 << 10        /* bytes: half of a first-level cache, and small enough for any stack */
 };
 
 static int element_bytes(const tl_plan *plan) { return plan->op->elem_bytes; }
@@ -196,12 +198,42 @@ tally_status tl_slab_nodes(tally *ctx, const tl_plan *plan, int threads, const t
 
 /* ---- the shape (driver.h) ---- */
 
-/* Reduces n dense elements on this thread. */
-static void reduce_dense(const tl_plan *plan, const char *x, int64_t n, int prefetch, char *y)
+/* Is a result that differs from that of no elements the result of all elements? So it is for any
+ * and all: a lattice of two truth values has a neutral one and one that absorbs. */
+static int absorbs(const tl_scalar *op)
+{
+    const int truth = op->widen == TL_WIDEN_NONZERO || op->widen == TL_WIDEN_NONZERO_LOW;
+    return truth && op->exact && op->idempotent && op->neutral && op->result_bytes == 1;
+}
+
+/* Reduces dense elements, pieces of growing length, until the result is known. */
+static __attribute__((noinline)) void reduce_until_known(const tl_plan *plan, int threads,
+                                                         const char *x, int64_t n, char *y)
+{
+    char empty;
+    tl_counter c;
+    tl_state s;
+    plan->op->empty(plan->par, &empty);
+    tl_counter_init(&c, 0);
+    for (int64_t m = ABSORBS_AT; c.end < n; m = 4 * m) {
+        tl_push_slab(plan, threads, x + c.end * element_bytes(plan), tl_min(m, n - c.end), &c);
+        tl_counter_fold(&c, plan->op, NULL, &s);
+        plan->op->lower(&s, c.end, 0, plan->par, y);
+        if (*y != empty) break;
+    }
+}
+
+/* Reduces n dense elements. threads: more than 1 only for operators that absorb. */
+static void reduce_dense(const tl_plan *plan, int threads, const char *x, int64_t n, int prefetch,
+                         char *y)
 {
     tl_state s;
     if (n == 0) {
         plan->op->empty(plan->par, y);
+        return;
+    }
+    if (n > ABSORBS_AT && absorbs(plan->op)) {
+        reduce_until_known(plan, threads, x, n, y);
         return;
     }
     tl_fold(plan, &s, x, n, 0, prefetch);
@@ -216,8 +248,10 @@ static tally_status part(tl_thread *t, const tl_part *p)
 
     const int whole = p->first && p->last;
     if (p->n == 0 ||
-        (whole && (t->threads == 1 || p->n <= TL_PARALLEL_BYTES / element_bytes(plan)))) {
-        reduce_dense(plan, p->x, p->n, p->in_place ? t->run->prefetch : TL_CACHED, p->y);
+        (whole && (t->threads == 1 || p->n <= TL_PARALLEL_BYTES / element_bytes(plan) ||
+                   absorbs(plan->op)))) {
+        reduce_dense(plan, t->threads, p->x, p->n, p->in_place ? t->run->prefetch : TL_CACHED,
+                     p->y);
         return TALLY_OK;
     }
 
@@ -236,7 +270,7 @@ static void whole(const tl_thread *t, int64_t r)
     const tl_call *call = t->run->call;
     int64_t n, one;
     const char *x = tl_view_row(call->in, r, element_bytes(call->plan), &n);
-    reduce_dense(call->plan, x, n, t->run->prefetch,
+    reduce_dense(call->plan, 1, x, n, t->run->prefetch,
                  tl_view_row(call->out, r, call->plan->op->result_bytes, &one));
 }
 
