@@ -115,33 +115,29 @@ static int read_rows(PyObject *const *args, pt_operand *bound, rolling *r)
     return 0;
 }
 
-/* rolling(nan form, operator, whether a NaN is an observation, next,
- *         (x, axis, dtype, before, after, minimum, step, start, end)) */
+/* rolling(nan form, x, axis, dtype, before, after, minimum, step, operator, whether a NaN is an
+ * observation, next, start, end) */
 PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    enum { X, AXIS, DTYPE, BEFORE, AFTER, MINIMUM, STEP, START, END, WINDOWS };
     rolling r; /* its operands are large: nothing clears them whole */
     pt_operand out, bound[2];
-    PyObject *object = NULL, *w[WINDOWS];
+    PyObject *object = NULL;
     int64_t shape[PT_DIMS];
     int made = 0, failed = 1, done = 0;
     r.next = NULL;
     r.start = r.end = NULL;
     r.pairs.copy = NULL;
     for (int i = 0; i < 2; i++) pt_open_begin(Py_None, "on", &bound[i]);
-    if (pt_count("rolling", count, 5)) return NULL;
-    for (int i = 0; i < WINDOWS; i++)
-        if (!(w[i] = PyTuple_GetItem(args[4], i))) return NULL;
-    if (read_integer(w[BEFORE], &r.before) || read_integer(w[AFTER], &r.after) ||
-        read_integer(w[MINIMUM], &r.minimum) || read_integer(w[STEP], &r.step) ||
-        pt_open(w[X], "x", &r.a))
+    if (pt_count("rolling", count, 13) || read_integer(args[4], &r.before) ||
+        read_integer(args[5], &r.after) || read_integer(args[6], &r.minimum) ||
+        read_integer(args[7], &r.step) || pt_open(args[1], "x", &r.a))
         return NULL;
     pt_operand like = r.a;
     pt_slot *slot = NULL;
-    r.all_observed = args[2] == Py_True;
-    if (pt_flatten(&r.a) || pt_open_next(args[3], &r.a, &r.b, &r.next) || read_axis(w[AXIS], &r) ||
-        read_rows(w + START, bound, &r) || !(slot = pt_take(NULL, NULL)) ||
-        read_verb(slot, args[0], args[1], w[DTYPE], &r))
+    r.all_observed = args[9] == Py_True;
+    if (pt_flatten(&r.a) || pt_open_next(args[10], &r.a, &r.b, &r.next) || read_axis(args[2], &r) ||
+        read_rows(args + 11, bound, &r) || !(slot = pt_take(NULL, NULL)) ||
+        read_verb(slot, args[0], args[8], args[3], &r))
         goto done;
     memcpy(shape, r.a.shape, (size_t)r.a.ndim * sizeof *shape);
     shape[r.axis] = (shape[r.axis] + r.step - 1) / r.step;

@@ -30,8 +30,8 @@ class Rolling:
     operator, also of one's own.
     """
 
-    # _direct: None, or x and its windows, for the extension. An attribute takes long to read here, because the
-    # class has __getattr__, so a method reads this one alone.
+    # _direct: None, or x and its windows of rows, for the extension. An attribute takes long to read here, because
+    # the class has __getattr__, so a method reads this one alone.
     __slots__ = (
         "_direct", "_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype",
         "_start", "_end", "_sorted", "_back", "_each",
@@ -83,8 +83,6 @@ class Rolling:
             self._times(window, on, center, closed, min_periods, ties, by)
         if by is not None and self._sorted is None:
             self._group(by, None, self._before, self._after, False, False, False)
-        if self._sorted is None and self._back is None:
-            self._direct = self._windows(self._x)
 
     def _along(self, groups, dim, step, on, words):
         """Windows of each group of steps along one of several dimensions."""
@@ -111,14 +109,17 @@ class Rolling:
         keys = None if keys is None else _core.take(keys, rows.order, False)
         self._start, self._end = _core.group_bounds(rows.order, rows.offsets, keys, *bounds)
         self._before = self._after = 0
+        self._direct = None
 
     def _rows(self, length, center, closed, min_periods):
         ahead = (length - 1) // 2 if center else 0
         more, less = _CLOSED[closed]
-        self._before, self._after = length - 1 - ahead + more, ahead + less
-        self._minimum = length if min_periods is None else _integer(min_periods, "min_periods", 0)
-        if self._minimum > length:
-            raise ValueError(f"min_periods is {self._minimum}: must be at most the window, {length}")
+        before, after = length - 1 - ahead + more, ahead + less
+        least = length if min_periods is None else _integer(min_periods, "min_periods", 0)
+        if least > length:
+            raise ValueError(f"min_periods is {least}: must be at most the window, {length}")
+        self._before, self._after, self._minimum = before, after, least
+        self._direct = self._x, self._axis, self._dtype, before, after, least, self._step
 
     def _times(self, window, on, center, closed, min_periods, ties, by):
         from ._times import keys_and_length, told_of_text, unsorted
@@ -171,8 +172,6 @@ class Rolling:
         )
 
     def _fold(self, nan_form, op, rows, other=None):
-        if self._direct is not None:
-            return _core.rolling(nan_form, op, rows, other, self._direct)
         groups = self._sorted
         if groups is None:
             found = self._run(nan_form, self._x, op, rows, other)
@@ -189,11 +188,9 @@ class Rolling:
         return found if self._back is None else self._back(found, slice(None, None, self._step))
 
     def _run(self, nan_form, x, op, rows, other):
-        return _core.rolling(nan_form, op, rows, other, self._windows(x))
-
-    def _windows(self, x):
         axis, dtype, start, end = self._axis, self._dtype, self._start, self._end
-        return x, axis, dtype, self._before, self._after, self._minimum, self._step, start, end
+        before, after, least, step = self._before, self._after, self._minimum, self._step
+        return _core.rolling(nan_form, x, axis, dtype, before, after, least, step, op, rows, other, start, end)
 
     def _column(self, x, name):
         """A table without the column ``name``, which results get back, and the column; or x and its coordinate."""
@@ -206,7 +203,10 @@ class Rolling:
 def plain(x, window, axis, dtype):
     """Windows of ``window`` rows, all of them there: the usual case, faster than by ``__init__``."""
     r = _new(Rolling)
-    r._direct = x, axis, dtype, window - 1, 0, window, 1, None, None
+    r._x, r._axis, r._dtype = x, axis, dtype
+    r._before, r._after, r._minimum, r._step = window - 1, 0, window, 1
+    r._back = r._sorted = r._start = r._end = None
+    r._direct = x, axis, dtype, window - 1, 0, window, 1
     return r
 
 
@@ -243,7 +243,9 @@ def _plain(op):
         if words:
             _words.refuse(op, (), words, True)
         direct = self._direct
-        return self._fold(nan_form, op, False) if direct is None else rolling(nan_form, op, False, None, direct)
+        if direct is None:
+            return self._fold(nan_form, op, False)
+        return rolling(nan_form, *direct, op, False, None, None, None)
 
     return method
 
