@@ -83,8 +83,8 @@ typedef struct tl_window_threads {
 
 /* Prepares the windows of `options`. count: the plan of operator count on the same element type,
  * which must live until close; used where tl_needs_count, else it may be NULL. The context must
- * have scratch memory for threads first .. first + count - 1. Errors: TALLY_INVALID,
- * TALLY_NO_MEMORY; close may be called after either. */
+ * have scratch memory for threads first .. first + count - 1. Requires: before and after are at
+ * least 0. Error: TALLY_NO_MEMORY only; close may be called after it. */
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
                             const tally_window_options *options, tl_window_threads threads);
 
@@ -98,9 +98,9 @@ typedef struct tl_slice {
 } tl_slice;
 
 /* Writes the results of centres (at_start ? 0 : before) .. (at_end ? n : n - after), or before .. n
- * - after with edges valid, and their number to *count. Indices (argmin, argmax) count from the
- * window's first element. Error: TALLY_NO_MEMORY only. */
-tally_status tl_window_run(tl_window *win, const tl_slice *slice, char *out, int64_t *count);
+ * - after with edges valid. Indices (argmin, argmax) count from the window's first element. Error:
+ * TALLY_NO_MEMORY only. */
+tally_status tl_window_run(tl_window *win, const tl_slice *slice, char *out);
 
 /* The full windows of a whole sequence, and all other windows. out: the result of centre 0.
  * Requires: no min_count that needs `count`, and edges are not valid. */

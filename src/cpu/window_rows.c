@@ -84,9 +84,8 @@ static void close(tl_thread *t) { tl_window_close(&t->memory->window.windows); }
 
 static tally_status part(tl_thread *t, const tl_part *p)
 {
-    int64_t count;
     return tl_window_run(&t->memory->window.windows, &(tl_slice){p->x, p->n, p->first, p->last},
-                         p->y, &count);
+                         p->y);
 }
 
 /* ---- adjacent rows ---- */
@@ -166,7 +165,7 @@ static tally_status join(tl_thread *t, int64_t r, int64_t end)
         s.n = offset ? offset[stop] - offset[r] : (stop - r) * c->in->n;
         t->memory->window.joined.r = r;
         t->memory->window.joined.begin = t->memory->window.joined.none_from = 0;
-        TL_TRY(tl_window_run(&t->memory->window.windows, &s, y, &n));
+        TL_TRY(tl_window_run(&t->memory->window.windows, &s, y));
     }
     return TALLY_OK;
 }
