@@ -13,9 +13,9 @@ enum {
     /* A thread folds nodes of at least 16 Ki elements, and a slab has at most about 512 nodes. */
     NODE_LEVEL_LEAST = 14,
     NODES_MOST_LEVEL = 9,
-    ABSORBS_AT = 32 << 10, /* elements until `absorbs` is asked first */
-    SHORT = 512,           /* shorter rows of bytes are summed together */
-    PACK = 16 << 10        /* bytes: half of a first-level cache, and small enough for any stack */
+    FIRST = 32 << 10, /* elements of the first piece */
+    SHORT = 512,      /* shorter rows of bytes are summed together */
+    PACK = 16 << 10   /* bytes: half of a first-level cache, and small enough for any stack */
 };
 
 static int element_bytes(const tl_plan *plan) { return plan->op->elem_bytes; }
@@ -121,17 +121,22 @@ void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n,
     push(plan, threads, data, 1, n, c);
 }
 
+/* Writes the result of all elements of the counter. */
+static void lower(const tl_plan *plan, const tl_counter *c, char *y)
+{
+    tl_state s;
+    tl_counter_fold(c, plan->op, NULL, &s);
+    plan->op->lower(&s, c->end, 0, plan->par, y);
+}
+
 static tally_status strided(tl_thread *t, const tl_sequence *q)
 {
     const tl_plan *plan = t->run->call->plan;
     tl_counter *c = &t->memory->counter;
-    tl_state s;
 
     tl_counter_init(c, 0);
     push(plan, t->threads, q->x, q->x_stride, q->n, c);
-    tl_counter_fold(c, plan->op, NULL, &s);
-    plan->op->lower(&s, q->n, 0, plan->par, q->y);
-
+    lower(plan, c, q->y);
     return TALLY_OK;
 }
 
@@ -202,13 +207,11 @@ static __attribute__((noinline)) void reduce_until_known(const tl_plan *plan, in
 {
     char empty;
     tl_counter c;
-    tl_state s;
     plan->op->empty(plan->par, &empty);
     tl_counter_init(&c, 0);
-    for (int64_t m = ABSORBS_AT; c.end < n; m = 4 * m) {
+    for (int64_t m = FIRST; c.end < n; m *= 4) {
         tl_push_slab(plan, threads, x + c.end * element_bytes(plan), tl_min(m, n - c.end), &c);
-        tl_counter_fold(&c, plan->op, NULL, &s);
-        plan->op->lower(&s, c.end, 0, plan->par, y);
+        lower(plan, &c, y);
         if (*y != empty) break;
     }
 }
@@ -222,7 +225,7 @@ static void reduce_dense(const tl_plan *plan, int threads, const char *x, int64_
         plan->op->empty(plan->par, y);
         return;
     }
-    if (n > ABSORBS_AT && absorbs(plan->op)) {
+    if (n > FIRST && absorbs(plan->op)) {
         reduce_until_known(plan, threads, x, n, y);
         return;
     }
@@ -234,8 +237,6 @@ static tally_status part(tl_thread *t, const tl_part *p)
 {
     const tl_plan *plan = t->run->call->plan;
     tl_counter *c = &t->memory->counter;
-    tl_state s;
-
     const int whole = p->first && p->last;
     if (p->n == 0 ||
         (whole && (t->threads == 1 || p->n <= TL_PARALLEL_BYTES / element_bytes(plan) ||
@@ -249,9 +250,7 @@ static tally_status part(tl_thread *t, const tl_part *p)
     tl_push_slab(plan, t->threads, p->x, p->n, c);
     if (!p->last) return TALLY_OK;
 
-    tl_counter_fold(c, plan->op, NULL, &s);
-    plan->op->lower(&s, c->end, 0, plan->par, p->y);
-
+    lower(plan, c, p->y);
     return TALLY_OK;
 }
 

@@ -236,9 +236,6 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
     return 1;
 }
 
-/* Which windows to compute: full ones, all others, or both. */
-enum { FULL = 1, ENDS = 2 };
-
 /* The centres of a slice: the windows of first .. left - 1 are prefixes of it, those of right ..
  * stop - 1 suffixes. left .. right - 1 are cut into `parts` parts. whole: their windows are full;
  * otherwise each holds the whole slice. */
@@ -312,7 +309,7 @@ static int parts_of(const tl_window *win, int64_t n, int64_t count)
     return (int)tl_max(fine, coarse);
 }
 
-/* Computes the windows of a slice that `which` names: FULL, ENDS or both. */
+/* Computes the windows of a slice that `which` names. */
 static tally_status run_slice(tl_window *win, const tl_slice *slice, int which, char *out)
 {
     const tl_scalar *op = win->plan->op;
@@ -334,11 +331,11 @@ static tally_status run_slice(tl_window *win, const tl_slice *slice, int which, 
                  .right = tl_clamp(tl_max(lo, hi), first, stop),
                  .stop = stop,
                  .whole = lo < hi};
-    if (which & FULL) c.parts = parts_of(win, slice->n, c.right - c.left);
+    if (which & TL_WINDOW_FULL) c.parts = parts_of(win, slice->n, c.right - c.left);
 
     cut_work all = {&c, 0};
-    tl_parallel(c.parts > 1 ? win->threads : 1, c.parts + (which & ENDS ? 2 : 0), compute_parts,
-                &all);
+    tl_parallel(c.parts > 1 ? win->threads : 1, c.parts + (which & TL_WINDOW_ENDS ? 2 : 0),
+                compute_parts, &all);
 
     if (!all.failed) return TALLY_OK;
     return tl_thread_no_memory(win->ctx, (size_t)win->w * op->state_bytes, "a window's states");
@@ -379,8 +376,8 @@ static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out)
                                 .at_start = a == 0 && c < win->before,
                                 .at_end = b == n && end > n - win->after};
         char *to = out + (c - first) * bytes;
-        TL_TRY(run_slice(win, &chunk, FULL | ENDS, to));
-        TL_TRY(run_slice(win->count, &chunk, FULL | ENDS, (char *)win->counts));
+        TL_TRY(run_slice(win, &chunk, TL_WINDOW_ALL, to));
+        TL_TRY(run_slice(win->count, &chunk, TL_WINDOW_ALL, (char *)win->counts));
         for (int64_t j = 0; j < end - c; j++)
             if (win->counts[j] < win->min_count) memcpy(to + j * bytes, empty, (size_t)bytes);
     }
@@ -388,18 +385,7 @@ static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out)
     return TALLY_OK;
 }
 
-tally_status tl_window_run(tl_window *win, const tl_slice *slice, char *out)
+tally_status tl_window_run(tl_window *win, const tl_slice *slice, int which, char *out)
 {
-    return win->count ? run_masked(win, slice, out) : run_slice(win, slice, FULL | ENDS, out);
-}
-
-tally_status tl_window_full(tl_window *win, const char *x, int64_t n, char *out)
-{
-    return run_slice(win, &(tl_slice){x, n, 0, 0}, FULL,
-                     out + win->before * win->plan->op->result_bytes);
-}
-
-tally_status tl_window_ends(tl_window *win, const char *x, int64_t n, char *out)
-{
-    return run_slice(win, &(tl_slice){x, n, 1, 1}, ENDS, out);
+    return win->count ? run_masked(win, slice, out) : run_slice(win, slice, which, out);
 }
