@@ -3,10 +3,12 @@
  * scans (in place, after an initial value, past the caches), those of any stride, forward and in
  * reverse, folds of what a bitmap leaves, columns. Windows, cut in parts, against one thread's,
  * and those that hold their whole column. Every operator on 5 to 64 threads, which cut sequences
- * into smaller blocks, against one thread's.
+ * into smaller blocks, against one thread's. Any and all, which read no element that they do not
+ * need.
  * And calls that several threads make at once, each with a context of its own. */
 #include "matrix.h"
 #include <pthread.h>
+#include <sys/mman.h>
 
 enum { N = 150001, LONG = (1 << 20) + 4321, THREADS = 3, COLUMNS = 40 };
 static tally *wide, *alone;
@@ -410,6 +412,50 @@ static void many_threads(void)
     }
 }
 
+/* ---- any and all, which stop where the result is known ---- */
+
+/* n elements of one truth value, and at `place`, if that is one of them, the other. Elements from
+ * `end` on cannot be read. */
+static void check_known(tally *ctx, const char *op, tally_dtype d, char *at, int64_t n,
+                        int64_t place, int64_t end)
+{
+    const int64_t bytes = (int64_t)tally_dtype_size(d);
+    const int all = strstr(op, "all") != NULL;
+    const unsigned char expect = (unsigned char)(all ^ (place < n));
+    unsigned char result = 2;
+    const tally_view v = tally_flat(at, d, n);
+    memset(at, all, (size_t)(n * bytes));
+    if (place < n) memset(at + place * bytes, !all, (size_t)bytes);
+    mprotect(at + end * bytes, (size_t)((n - end) * bytes), PROT_NONE);
+    check_ok(ctx, tally_reduce(ctx, op, &v, &result), op);
+    mprotect(at, (size_t)(n * bytes), PROT_READ | PROT_WRITE);
+    check_same(&result, &expect, 1, 1, "%s of %s, n=%lld, place %lld, %d threads", op,
+               tally_dtype_name(d), (long long)n, (long long)place, tally_threads(ctx));
+}
+
+static void known(void)
+{
+    static const char *const ops[] = {"any", "all", "nanany", "nanall"};
+    static const tally_dtype types[] = {TALLY_U8, TALLY_I32, TALLY_F16, TALLY_F64};
+    enum { PIECE = 32 << 10, MOST = 64 * PIECE };
+    static const int64_t places[] = {PIECE - 1, PIECE, 5 * PIECE - 1, 5 * PIECE, MOST - 1, MOST};
+    char *const at =
+        mmap(NULL, MOST * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return;
+    for (int i = 0; i < 16; i++)
+        for (int k = 0; k < 2; k++) {
+            tally *const ctx = k ? wide : alone;
+            const char *const op = ops[i % 4];
+            const tally_dtype d = types[i / 4];
+            check_known(ctx, op, d, at, MOST, check_below(PIECE), PIECE);
+            check_known(ctx, op, d, at, MOST, PIECE + check_below(4 * PIECE), 5 * PIECE);
+            check_known(ctx, op, d, at, MOST, places[check_below(6)], MOST);
+            const int64_t n = 1 + check_below(MOST);
+            check_known(ctx, op, d, at, n, check_below(MOST), n);
+        }
+    munmap(at, MOST * 8);
+}
+
 int main(void)
 {
     static const struct {
@@ -429,6 +475,7 @@ int main(void)
     prefixes_of_pairs();
     callers();
     many_threads();
+    known();
     for (uint64_t k = 0; k < sizeof columns / sizeof *columns; k++) /* quick: two of them */
         if (!check_quick || (k + check_seed) % 3 == 0)
             whole_columns(columns[k].op, columns[k].dtype);

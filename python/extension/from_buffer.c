@@ -43,17 +43,26 @@ static void release_buffer(pt_operand *a) { PyBuffer_Release(&a->buffer); }
 /* Reads a buffer's format. *swapped: the elements have the other byte order. */
 static int read_format(pt_operand *a, const char *format, int64_t bytes, int *swapped)
 {
-    const char *at = format ? format : "B";
+    enum { ORDER = 'o' };
+    static const char kinds[256] = {
+        ['@'] = ORDER, ['='] = ORDER, ['<'] = ORDER, ['>'] = ORDER, ['!'] = ORDER, ['?'] = 'b',
+        ['b'] = 'i',   ['h'] = 'i',   ['i'] = 'i',   ['l'] = 'i',   ['q'] = 'i',   ['n'] = 'i',
+        ['B'] = 'u',   ['H'] = 'u',   ['I'] = 'u',   ['L'] = 'u',   ['Q'] = 'u',   ['N'] = 'u',
+        ['e'] = 'f',   ['f'] = 'f',   ['d'] = 'f'};
+    const unsigned char *at = (const unsigned char *)(format ? format : "B");
     *swapped = (*at == '>' || *at == '!') && bytes > 1;
-    if (*at && strchr("@=<>!", *at)) at++;
-    char kind = !*at || at[1]           ? 0
-                : strchr("bhilqn", *at) ? 'i'
-                : strchr("BHILQN", *at) ? 'u'
-                : strchr("efd", *at)    ? 'f'
-                                        : 0;
-    if (!strcmp(at, "?")) kind = 'b';
+    if (kinds[*at] == ORDER) at++;
+    const char kind = *at && !at[1] && kinds[*at] != ORDER ? kinds[*at] : 0;
     a->dtype = kind ? pt_dtype_find(kind, bytes, &a->is_bool) : 0;
     return a->dtype ? 0 : pt_refuse_format(a, format ? format : "B", bytes);
+}
+
+int pt_from_new(PyObject *object, pt_operand *a)
+{
+    if (PyObject_GetBuffer(object, &a->buffer, PyBUF_WRITABLE)) return -1;
+    a->release = release_buffer;
+    a->data = a->buffer.buf;
+    return pt_settle(a, 0);
 }
 
 int pt_from_buffer(PyObject *object, pt_operand *a, int writable)

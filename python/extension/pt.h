@@ -140,6 +140,8 @@ static inline int pt_is_valid(const pt_operand *a, int64_t place)
 int pt_from_library(PyObject *object, pt_operand *a);
 int pt_from_buffer(PyObject *object, pt_operand *a, int writable);
 int pt_from_dlpack(PyObject *object, pt_operand *a);
+/* Opens a new array, dense in C order, whose type and shape *a has: no format is asked for. */
+int pt_from_new(PyObject *object, pt_operand *a);
 struct pt_dl_tensor;
 int pt_read_tensor(const struct pt_dl_tensor *t, pt_operand *a);
 int pt_from_cuda(PyObject *object, pt_operand *a);

@@ -72,12 +72,12 @@ static PyObject *make_device(const pt_operand *like, pt_form form)
 int pt_make(const pt_operand *like, pt_form form, pt_operand *a, PyObject **object)
 {
     *object = NULL;
+    pt_open_begin(NULL, "out", a);
+    a->dtype = form.dtype;
+    a->is_bool = form.is_bool;
+    a->ndim = form.ndim;
+    memcpy(a->shape, form.shape, (size_t)form.ndim * sizeof *form.shape);
     if (like->kind >= PT_TORCH) {
-        pt_open_begin(NULL, "out", a);
-        a->dtype = form.dtype;
-        a->is_bool = form.is_bool;
-        a->ndim = form.ndim;
-        memcpy(a->shape, form.shape, (size_t)form.ndim * sizeof *form.shape);
         *object = pt_library_empty(like, a);
         if (*object || PyErr_Occurred()) return *object ? 0 : -1;
     }
@@ -87,7 +87,11 @@ int pt_make(const pt_operand *like, pt_form form, pt_operand *a, PyObject **obje
               : numpy && is_large(form) ? make_large_numpy(form)
               : numpy                   ? make_numpy(like, form)
                       : pt_array_new(form.dtype, form.is_bool, form.ndim, form.shape);
-    if (!*object || !pt_open_out(*object, a)) return *object ? 0 : -1;
+    if (!*object) return -1;
+    a->kind = PT_NUMPY;
+    const int plain = numpy && !on_device && form.dtype != TALLY_BF16;
+    if (!(plain ? pt_from_new(*object, a) : pt_open_out(*object, a))) return 0;
+    pt_close(a);
     Py_CLEAR(*object);
     return -1;
 }

@@ -20,8 +20,13 @@ static int run_on_host(pt_slot *slot, rolling *r, pt_operand *out)
         host.device = -1;
     }
     tally_status status;
-    Py_BEGIN_ALLOW_THREADS status = pt_rolling_on_host(slot->ctx, r, &host);
-    Py_END_ALLOW_THREADS int failed = status ? pt_raise(slot->ctx, status) : 0;
+    if (pt_long(slot, r->a.size * pt_bytes(&r->a))) {
+        Py_BEGIN_ALLOW_THREADS status = pt_rolling_on_host(slot->ctx, r, &host);
+        Py_END_ALLOW_THREADS
+    } else {
+        status = pt_rolling_on_host(slot->ctx, r, &host);
+    }
+    int failed = status ? pt_raise(slot->ctx, status) : 0;
     if (!failed && out->device >= 0) failed = pt_from_host(out, packed);
     free(packed);
     return failed;
@@ -134,7 +139,7 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
         read_rows(args + 11, bound, &r) || !(slot = pt_take(NULL, NULL)) ||
         read_verb(slot, args[0], args[8], args[3], &r))
         goto done;
-    memcpy(shape, r.a.shape, sizeof shape);
+    memcpy(shape, r.a.shape, (size_t)r.a.ndim * sizeof *shape);
     shape[r.axis] = (shape[r.axis] + r.step - 1) / r.step;
     if (pt_make(&like, (pt_form){r.wanted, 0, r.a.ndim, shape}, &out, &object)) goto done;
     made = 1;

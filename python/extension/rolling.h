@@ -3,8 +3,9 @@
  * `minimum` observations gives NaN, also if the operator's own empty value is a number (0 for a
  * sum). Results are float64 (float32 on request).
  *
- * If the data has no NaN, which one pass finds out, the plain operator runs, and a window's
- * position gives its number of observations. Else the nan form runs. If its own empty value is NaN,
+ * If the data has no NaN, which one pass finds out, or if a NaN makes the result NaN anyway, the
+ * plain operator runs, and a window's position gives its number of observations. Else the nan form
+ * runs. If its own empty value is NaN,
  * the library applies `minimum`; else windows of `count` give these numbers. Of two arrays an
  * observation is a pair without a NaN. The rows of a window are a fixed number around its row, or
  * those from start to end. */
@@ -41,6 +42,10 @@ void pt_rolling_set_window(pt_verb *verb, const rolling *r);
 
 /* The number of rows in the window of row i. */
 int64_t pt_rolling_rows_at(const rolling *r, int64_t i);
+
+/* Whether a window has a value only if all of its elements are numbers, and the operator itself
+ * gives NaN for others. Then every element counts as an observation. */
+int pt_rolling_needs_all(const rolling *r);
 
 /* Checks whether every element is an observation (all_observed). */
 tally_status pt_rolling_find_nan(tally *ctx, rolling *r);

@@ -87,8 +87,7 @@ static int find_rows(pt_slot *slot, rolling *r)
 {
     enum { LARGE = 1 << 20 };
     r->all_observed |= r->is_window || (r->a.dtype < TALLY_F16 && !r->a.valid);
-    r->all_observed =
-        r->all_observed || (r->minimum == r->before + r->after + 1 && pt_rolling_keeps_nan(r));
+    r->all_observed = r->all_observed || pt_rolling_needs_all(r);
     if (r->all_observed || r->a.size < LARGE || !has_one_stride(&r->a)) return 0;
     tally_status status;
     Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);

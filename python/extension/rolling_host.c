@@ -176,32 +176,6 @@ static tally_status find_pairs(rolling *r)
     return pt_advance(r->a.size);
 }
 
-tally_status pt_rolling_find_nan(tally *ctx, rolling *r)
-{
-    int64_t numbers = 0;
-    if (!r->all_observed && r->next && r->a.size) return find_pairs(r);
-    if (r->all_observed || (r->a.dtype < TALLY_F16 && !r->a.valid)) {
-        r->all_observed = 1;
-        return pt_advance(r->a.size);
-    }
-    tally_status status = pt_walk_reduce(ctx, &r->count, &r->a, ~(uint64_t)0, (char *)&numbers);
-    r->all_observed = numbers == r->a.size;
-    return status;
-}
-
-/* ---- finding a NaN in the results ----
- * With an operator whose result is NaN if an element is NaN, results that are still in a cache
- * show whether there is a NaN, faster than the elements do. A few results suffice, whose adjacent
- * windows contain all elements:
- *
- *  elements  . . . . . . . . . . .        results  . . r . . r . . r . r       (windows of 3)
- *
- * If one of these is NaN, it may also come from inf - inf: then the elements are read after all.
- * If there are many NaNs, or early ones, checking the first elements avoids computing windows in
- * vain. */
-
-enum { CACHED = 1 << 22 }; /* bytes */
-
 int pt_rolling_keeps_nan(const rolling *r)
 {
     static const char *const names[] = {"sum", "mean", "min", "max", "prod", "var", "std"};
@@ -213,63 +187,29 @@ int pt_rolling_keeps_nan(const rolling *r)
     return 0;
 }
 
-/* Whether it gives results of the wanted type, on rows. */
-static int shows_nan(const rolling *r)
+int pt_rolling_needs_all(const rolling *r)
 {
-    /* the library bypasses the caches for larger results */
-    if (r->a.size * (int64_t)tally_dtype_size(r->wanted) >= CACHED) return 0;
-    return !(r->all_observed || r->next || r->start || r->step != 1 || r->a.valid || r->after < 0 ||
-             r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 ||
-             r->plain.info.output != r->wanted) &&
+    return !r->next && !r->start && !r->a.valid && r->minimum == r->before + r->after + 1 &&
            pt_rolling_keeps_nan(r);
 }
 
-/* Whether there is a NaN in the results whose windows contain all elements. */
-static int results_have_nan(const rolling *r, const char *out)
+tally_status pt_rolling_find_nan(tally *ctx, rolling *r)
 {
-    const int64_t n = r->a.shape[r->axis], w = r->before + r->after + 1;
-    int64_t inner = 1;
-    int nan = 0;
-    for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
-    for (int64_t block = 0; block < r->a.size && !nan; block += n * inner)
-        for (int64_t first = 0; first < n; first += w) {
-            const int64_t row = (first + r->before < n ? first + r->before : n - 1) * inner + block;
-            for (int64_t i = row; i < row + inner; i++)
-                nan |= r->wanted == TALLY_F32 ? isnan(((const float *)(const void *)out)[i])
-                                              : isnan(((const double *)(const void *)out)[i]);
-        }
-    return nan;
-}
-
-/* Computes the windows with the operator itself. *good: 1 if there is no NaN, so that these are
- * the results; 0 if there may be one. */
-static tally_status try_plain(tally *ctx, rolling *r, const pt_operand *out, int *good)
-{
-    enum { FIRST = 1024, WORTH = 8192 };
-    int64_t numbers;
-    *good = 0;
-    if (r->a.ndim == 1 && r->a.size >= WORTH && pt_even(&r->a, pt_bytes(&r->a))) {
-        const tally_view first = pt_view(&r->a, r->a.data, 1, FIRST, 0, r->a.strides[0]);
-        const tally_status status = tally_reduce(ctx, r->count.op, &first, &numbers);
-        if (status || numbers < FIRST) return status;
+    int64_t numbers = 0;
+    if (!r->all_observed && r->next && r->a.size) return find_pairs(r);
+    if (r->all_observed || (r->a.dtype < TALLY_F16 && !r->a.valid) || pt_rolling_needs_all(r)) {
+        r->all_observed = 1;
+        return pt_advance(r->a.size);
     }
-    pt_rolling_set_window(&r->plain, r);
-    const tally_status status = pt_walk_series(ctx, &r->plain, &r->a, r->axis, out);
-    *good = !status && !results_have_nan(r, out->data);
+    tally_status status = pt_walk_reduce(ctx, &r->count, &r->a, ~(uint64_t)0, (char *)&numbers);
+    r->all_observed = numbers == r->a.size;
     return status;
 }
 
 tally_status pt_rolling_on_host(tally *ctx, rolling *r, pt_operand *out)
 {
     char *values = NULL, *counts = NULL;
-    int folded = 0;
-    tally_status status = r->a.size && shows_nan(r) ? try_plain(ctx, r, out, &folded) : TALLY_OK;
-    if (!status && folded) {
-        r->all_observed = 1;
-        status = pt_advance(r->a.size);
-    } else if (!status) {
-        status = pt_rolling_find_nan(ctx, r);
-    }
+    tally_status status = pt_rolling_find_nan(ctx, r);
     pt_verb *verb = r->all_observed ? &r->plain : &r->verb;
     int64_t length = r->start ? INT64_MAX : r->before + r->after + 1;
     /* the empty value of floats, also for integers, which have no NaN */
@@ -291,9 +231,8 @@ tally_status pt_rolling_on_host(tally *ctx, rolling *r, pt_operand *out)
         pt_rolling_set_window(verb, r);
         if (counts_there) verb->window.min_count = verb->least = r->least;
         pt_rolling_set_window(&r->count, r);
-        if (!folded)
-            status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out)
-                            : windows(ctx, r, verb, &r->a, &values);
+        status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out)
+                        : windows(ctx, r, verb, &r->a, &values);
         if (!status && slides) {
             pt_more(r->a.size);
             status = pt_advance(r->a.size);

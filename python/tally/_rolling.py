@@ -30,8 +30,10 @@ class Rolling:
     operator, also of one's own.
     """
 
+    # _direct: None, or x and its windows of rows, for the extension. An attribute takes long to read here, because
+    # the class has __getattr__, so a method reads this one alone.
     __slots__ = (
-        "_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype",
+        "_direct", "_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype",
         "_start", "_end", "_sorted", "_back", "_each",
     )  # fmt: skip
     __module__ = "tally"
@@ -52,7 +54,7 @@ class Rolling:
         dropna=True,
     ):
         self._x, self._axis, self._dtype = x, axis, dtype
-        self._back = self._sorted = self._start = self._end = self._each = None
+        self._direct = self._back = self._sorted = self._start = self._end = self._each = None
         dims = list(getattr(x, "dims", ()))  # of xarray: only one of them may be left out
         if axis is None:
             self._axis = dims[0] if len(dims) == 1 else None if dims else 0
@@ -107,14 +109,17 @@ class Rolling:
         keys = None if keys is None else _core.take(keys, rows.order, False)
         self._start, self._end = _core.group_bounds(rows.order, rows.offsets, keys, *bounds)
         self._before = self._after = 0
+        self._direct = None
 
     def _rows(self, length, center, closed, min_periods):
         ahead = (length - 1) // 2 if center else 0
         more, less = _CLOSED[closed]
-        self._before, self._after = length - 1 - ahead + more, ahead + less
-        self._minimum = length if min_periods is None else _integer(min_periods, "min_periods", 0)
-        if self._minimum > length:
-            raise ValueError(f"min_periods is {self._minimum}: must be at most the window, {length}")
+        before, after = length - 1 - ahead + more, ahead + less
+        least = length if min_periods is None else _integer(min_periods, "min_periods", 0)
+        if least > length:
+            raise ValueError(f"min_periods is {least}: must be at most the window, {length}")
+        self._before, self._after, self._minimum = before, after, least
+        self._direct = self._x, self._axis, self._dtype, before, after, least, self._step
 
     def _times(self, window, on, center, closed, min_periods, ties, by):
         from ._times import keys_and_length, told_of_text, unsorted
@@ -201,6 +206,7 @@ def plain(x, window, axis, dtype):
     r._x, r._axis, r._dtype = x, axis, dtype
     r._before, r._after, r._minimum, r._step = window - 1, 0, window, 1
     r._back = r._sorted = r._start = r._end = None
+    r._direct = x, axis, dtype, window - 1, 0, window, 1
     return r
 
 
@@ -236,13 +242,10 @@ def _plain(op):
     def method(self, **words):
         if words:
             _words.refuse(op, (), words, True)
-        if self._sorted is None and self._back is None:
-            least, step = self._minimum, self._step
-            return rolling(
-                nan_form, self._x, self._axis, self._dtype, self._before, self._after, least, step, op, False, None,
-                self._start, self._end,
-            )  # fmt: skip
-        return self._fold(nan_form, op, False)
+        direct = self._direct
+        if direct is None:
+            return self._fold(nan_form, op, False)
+        return rolling(nan_form, *direct, op, False, None, None, None)
 
     return method
 

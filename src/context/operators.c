@@ -139,7 +139,8 @@ static tally_status find_row(tally *ctx, const char *op, tally_dtype dtype,
     int is_known = 0;
     *found = NULL;
     for (int i = 0; i < ROWS && !*found; i++)
-        if (strlen(rows[i].name) == length && !memcmp(op, rows[i].name, length)) {
+        if (op[0] == rows[i].name[0] && !strncmp(op, rows[i].name, length) &&
+            !rows[i].name[length]) {
             is_known = 1;
             if (strchr(rows[i].kinds, tl_dtype_kind(dtype))) *found = &rows[i];
         }

@@ -61,7 +61,7 @@ typedef struct tl_window {
     tl_window_buffers *thread_buffers; /* one for each thread */
     tl_joined *joined;                 /* NULL: one sequence */
 
-    /* NULL, or the windows of operator `count` (tl_needs_count) */
+    /* NULL, or those of `count` (tl_needs_count) */
     struct tl_window *count;
     int64_t *counts; /* results of `count`, for one chunk */
     int64_t counts_capacity;
@@ -83,8 +83,8 @@ typedef struct tl_window_threads {
 
 /* Prepares the windows of `options`. count: the plan of operator count on the same element type,
  * which must live until close; used where tl_needs_count, else it may be NULL. The context must
- * have scratch memory for threads first .. first + count - 1. Errors: TALLY_INVALID,
- * TALLY_NO_MEMORY; close may be called after either. */
+ * have scratch memory for threads first .. first + count - 1. Requires: before and after are at
+ * least 0. Error: TALLY_NO_MEMORY only; close may be called after it. */
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
                             const tally_window_options *options, tl_window_threads threads);
 
@@ -97,15 +97,13 @@ typedef struct tl_slice {
     int at_start, at_end;
 } tl_slice;
 
-/* Writes the results of centres (at_start ? 0 : before) .. (at_end ? n : n - after), or before .. n
- * - after with edges valid, and their number to *count. Indices (argmin, argmax) count from the
- * window's first element. Error: TALLY_NO_MEMORY only. */
-tally_status tl_window_run(tl_window *win, const tl_slice *slice, char *out, int64_t *count);
+/* Which windows to compute: full ones, all others, or both. */
+enum { TL_WINDOW_FULL = 1, TL_WINDOW_ENDS = 2, TL_WINDOW_ALL = 3 };
 
-/* The full windows of a whole sequence, and all other windows. out: the result of centre 0.
- * Requires: no min_count that needs `count`, and edges are not valid. */
-tally_status tl_window_full(tl_window *win, const char *x, int64_t n, char *out);
-tally_status tl_window_ends(tl_window *win, const char *x, int64_t n, char *out);
+/* Writes the results of centres (at_start ? 0 : before) .. (at_end ? n : n - after), or before .. n
+ * - after with edges valid. Indices (argmin, argmax) count from the window's first element. Error:
+ * TALLY_NO_MEMORY only. With min_counts that need `count`, `which` must be all. */
+tally_status tl_window_run(tl_window *win, const tl_slice *slice, int which, char *out);
 
 void tl_window_close(tl_window *win);
 

@@ -2,6 +2,7 @@
  * reduce: threads fold aligned nodes of 2^level elements; one counter joins the nodes. driver.c has
  * the views. */
 #include "driver.h"
+#include "dtype/dtype_traits.h"
 #include "narrow/narrow.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -12,8 +13,9 @@ enum {
     /* A thread folds nodes of at least 16 Ki elements, and a slab has at most about 512 nodes. */
     NODE_LEVEL_LEAST = 14,
     NODES_MOST_LEVEL = 9,
-    SHORT = 512,    /* shorter rows of bytes are summed together */
-    PACK = 16 << 10 /* bytes: half of a first-level cache, and small enough for any stack */
+    FIRST = 32 << 10, /* elements of the first piece */
+    SHORT = 512,      /* shorter rows of bytes are summed together */
+    PACK = 16 << 10   /* bytes: half of a first-level cache, and small enough for any stack */
 };
 
 static int element_bytes(const tl_plan *plan) { return plan->op->elem_bytes; }
@@ -38,51 +40,7 @@ static int node_level(int64_t n)
     return level < NODE_LEVEL_LEAST ? NODE_LEVEL_LEAST : level;
 }
 
-/* Nodes of `size` elements of one sequence. Node j begins at element j * size of x, which is
- * element at + j * size of the sequence. */
-typedef struct {
-    const tl_plan *plan;
-    const char *x;
-    int64_t stride, size, at;
-    int fetch;
-    tl_state *nodes;
-} node_work;
-
-static void fold_node(void *data, int64_t j)
-{
-    const node_work *a = data;
-    const int64_t first = j * a->size;
-    tl_fold(a->plan, &a->nodes[j], a->x + first * element_bytes(a->plan), a->size, a->at + first,
-            a->fetch);
-}
-
-void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_counter *c)
-{
-    const char *x = data;
-    int64_t bytes = element_bytes(plan);
-    int fetch = tl_prefetches(n * bytes);
-
-    if (threads > 1 && n > (TL_PARALLEL_BYTES / bytes)) {
-        const int level = node_level(n);
-        int64_t size = (int64_t)1 << level;
-        int64_t head = -c->end & (size - 1), count = (n - head) >> level;
-        tl_state *nodes = head < n && count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL;
-        if (nodes) { /* If malloc failed, the serial code below gives the same result. */
-            slab_serial(plan, x, head, fetch, c);
-            x += head * bytes;
-            node_work all = {plan, x, 1, size, c->end, fetch, nodes};
-            tl_for(threads, count, fold_node, &all);
-            for (int64_t j = 0; j < count; j++) tl_counter_push(c, plan->op, level, &nodes[j]);
-            free(nodes);
-            x += count * size * bytes;
-            n -= head + count * size;
-        }
-    }
-
-    slab_serial(plan, x, n, fetch, c);
-}
-
-/* ---- sequences that are not dense ---- */
+/* ---- one sequence, perhaps not dense ---- */
 
 /* Not inlined because of its buffer: compilers that probe the stack touch every page of a large
  * frame at every call. */
@@ -104,39 +62,81 @@ __attribute__((noinline)) void tl_push_strided(const tl_plan *plan, const void *
     }
 }
 
-static void fold_strided_node(void *data, int64_t j)
+/* Nodes of `size` elements of one sequence. Node j begins at element j * size of x, which is
+ * element at + j * size of the sequence. */
+typedef struct {
+    const tl_plan *plan;
+    const char *x;
+    int64_t stride, size, at;
+    int fetch;
+    tl_state *nodes;
+} node_work;
+
+static void fold_node(void *data, int64_t j)
 {
     const node_work *a = data;
     const int64_t first = j * a->size;
+    const char *const x = a->x + first * a->stride * element_bytes(a->plan);
+    if (a->stride == 1) {
+        tl_fold(a->plan, &a->nodes[j], x, a->size, a->at + first, a->fetch);
+        return;
+    }
     tl_counter c;
-    tl_counter_init(&c, first);
-    tl_push_strided(a->plan, a->x + first * a->stride * element_bytes(a->plan), a->stride, a->size,
-                    &c);
+    tl_counter_init(&c, a->at + first);
+    tl_push_strided(a->plan, x, a->stride, a->size, &c);
     tl_counter_fold(&c, a->plan->op, NULL, &a->nodes[j]);
+}
+
+static void push(const tl_plan *plan, int threads, const char *x, int64_t stride, int64_t n,
+                 tl_counter *c)
+{
+    const int64_t bytes = element_bytes(plan);
+    const int fetch = tl_prefetches(n * bytes);
+
+    if (threads > 1 && n > TL_PARALLEL_BYTES / bytes) {
+        const int level = node_level(n);
+        const int64_t size = (int64_t)1 << level;
+        int64_t head = -c->end & (size - 1), count = (n - head) >> level;
+        tl_state *nodes = head < n && count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL;
+        if (nodes) { /* If malloc failed, the serial code below gives the same result. */
+            if (head) push(plan, 1, x, stride, head, c);
+            x += head * stride * bytes;
+            node_work all = {plan, x, stride, size, c->end, fetch, nodes};
+            tl_for(threads, count, fold_node, &all);
+            for (int64_t j = 0; j < count; j++) tl_counter_push(c, plan->op, level, &nodes[j]);
+            free(nodes);
+            x += count * size * stride * bytes;
+            n -= head + count * size;
+        }
+    }
+
+    if (stride == 1)
+        slab_serial(plan, x, n, fetch, c);
+    else
+        tl_push_strided(plan, x, stride, n, c);
+}
+
+void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_counter *c)
+{
+    push(plan, threads, data, 1, n, c);
+}
+
+/* Writes the result of all elements of the counter. */
+static void lower(const tl_plan *plan, const tl_counter *c, char *y)
+{
+    tl_state s;
+    tl_counter_fold(c, plan->op, NULL, &s);
+    plan->op->lower(&s, c->end, 0, plan->par, y);
 }
 
 static tally_status strided(tl_thread *t, const tl_sequence *q)
 {
     const tl_plan *plan = t->run->call->plan;
-    const int64_t bytes = element_bytes(plan), n = q->n;
-    const int level = node_level(n);
-    const int64_t count = n >> level;
-    tl_state *nodes = count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL, s;
     tl_counter *c = &t->memory->counter;
 
     tl_counter_init(c, 0);
-    if (nodes) { /* If malloc failed, the serial code below gives the same result. */
-        node_work work = {plan, q->x, q->x_stride, (int64_t)1 << level, 0, 0, nodes};
-        tl_for(t->threads, count, fold_strided_node, &work);
-        for (int64_t j = 0; j < count; j++) tl_counter_push(c, plan->op, level, &nodes[j]);
-        free(nodes);
-    }
-
-    if (c->end < n)
-        tl_push_strided(plan, q->x + c->end * q->x_stride * bytes, q->x_stride, n - c->end, c);
-    tl_counter_fold(c, plan->op, NULL, &s);
-    plan->op->lower(&s, n, 0, plan->par, q->y);
-
+    push(plan, t->threads, q->x, q->x_stride, q->n, c);
+    lower(plan, c, q->y);
     return TALLY_OK;
 }
 
@@ -159,10 +159,7 @@ static void slab_row(const slab *b, int threads, int64_t row)
     const char *x = tl_view_row(b->in, row, bytes, &n);
 
     tl_counter_init(&c, b->of->start);
-    if (stride == 1)
-        tl_push_slab(b->plan, threads, x, n, &c);
-    else
-        tl_push_strided(b->plan, x, stride, n, &c);
+    push(b->plan, threads, x, stride, n, &c);
     assert(c.count == b->of->count);
     for (int j = 0; j < c.count; j++)
         memcpy(b->states + (j * b->in->rows + row) * state, &c.node[j], (size_t)state);
@@ -196,12 +193,40 @@ tally_status tl_slab_nodes(tally *ctx, const tl_plan *plan, int threads, const t
 
 /* ---- the shape (driver.h) ---- */
 
-/* Reduces n dense elements on this thread. */
-static void reduce_dense(const tl_plan *plan, const char *x, int64_t n, int prefetch, char *y)
+/* Is a result that differs from that of no elements the result of all elements? So it is for any
+ * and all: a lattice of two truth values has a neutral one and one that absorbs. */
+static int absorbs(const tl_scalar *op)
+{
+    const int truth = op->widen == TL_WIDEN_NONZERO || op->widen == TL_WIDEN_NONZERO_LOW;
+    return truth && op->exact && op->idempotent && op->result_bytes == 1;
+}
+
+/* Reduces dense elements, pieces of growing length, until the result is known. */
+static __attribute__((noinline)) void reduce_until_known(const tl_plan *plan, int threads,
+                                                         const char *x, int64_t n, char *y)
+{
+    char empty;
+    tl_counter c;
+    plan->op->empty(plan->par, &empty);
+    tl_counter_init(&c, 0);
+    for (int64_t m = FIRST; c.end < n; m *= 4) {
+        tl_push_slab(plan, threads, x + c.end * element_bytes(plan), tl_min(m, n - c.end), &c);
+        lower(plan, &c, y);
+        if (*y != empty) break;
+    }
+}
+
+/* Reduces n dense elements. threads: more than 1 only for operators that absorb. */
+static void reduce_dense(const tl_plan *plan, int threads, const char *x, int64_t n, int prefetch,
+                         char *y)
 {
     tl_state s;
     if (n == 0) {
         plan->op->empty(plan->par, y);
+        return;
+    }
+    if (n > FIRST && absorbs(plan->op)) {
+        reduce_until_known(plan, threads, x, n, y);
         return;
     }
     tl_fold(plan, &s, x, n, 0, prefetch);
@@ -212,12 +237,12 @@ static tally_status part(tl_thread *t, const tl_part *p)
 {
     const tl_plan *plan = t->run->call->plan;
     tl_counter *c = &t->memory->counter;
-    tl_state s;
-
     const int whole = p->first && p->last;
     if (p->n == 0 ||
-        (whole && (t->threads == 1 || p->n <= TL_PARALLEL_BYTES / element_bytes(plan)))) {
-        reduce_dense(plan, p->x, p->n, p->in_place ? t->run->prefetch : TL_CACHED, p->y);
+        (whole && (t->threads == 1 || p->n <= TL_PARALLEL_BYTES / element_bytes(plan) ||
+                   absorbs(plan->op)))) {
+        reduce_dense(plan, t->threads, p->x, p->n, p->in_place ? t->run->prefetch : TL_CACHED,
+                     p->y);
         return TALLY_OK;
     }
 
@@ -225,9 +250,7 @@ static tally_status part(tl_thread *t, const tl_part *p)
     tl_push_slab(plan, t->threads, p->x, p->n, c);
     if (!p->last) return TALLY_OK;
 
-    tl_counter_fold(c, plan->op, NULL, &s);
-    plan->op->lower(&s, c->end, 0, plan->par, p->y);
-
+    lower(plan, c, p->y);
     return TALLY_OK;
 }
 
@@ -236,7 +259,7 @@ static void whole(const tl_thread *t, int64_t r)
     const tl_call *call = t->run->call;
     int64_t n, one;
     const char *x = tl_view_row(call->in, r, element_bytes(call->plan), &n);
-    reduce_dense(call->plan, x, n, t->run->prefetch,
+    reduce_dense(call->plan, 1, x, n, t->run->prefetch,
                  tl_view_row(call->out, r, call->plan->op->result_bytes, &one));
 }
 

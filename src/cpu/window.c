@@ -6,6 +6,7 @@
 #include "driver.h"
 #include "cpu/kernel/simd.h"
 #include "narrow/narrow.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,16 +26,12 @@ static const int64_t FAR = (int64_t)1 << 60;
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
                             const tally_window_options *options, tl_window_threads threads)
 {
+    assert(options->before >= 0 && options->after >= 0);
     *win = (tl_window){.ctx = ctx,
                        .own = tl_plan_of_window(plan, options),
                        .plan = &win->own,
                        .edges = options->edges,
                        .min_count = options->min_count};
-    if (options->before < 0 || options->after < 0)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "window before is %ld, after is %ld: both must be at least 0",
-                       options->before, options->after);
-
     win->before = tl_min(options->before, FAR);
     win->after = tl_min(options->after, FAR);
     win->w = win->before + 1 + win->after;
@@ -52,9 +49,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     }
 
     if (!tl_needs_count(plan, options)) return TALLY_OK;
-    if (!count)
-        return tl_fail(ctx, TALLY_INVALID, "min_count of %s needs the operator count",
-                       plan->op->file);
+    assert(count);
     tally_window_options all = *options;
     all.min_count = 0;
     if (all.edges == TALLY_EDGES_MISSING) all.edges = TALLY_EDGES_SHRINK;
@@ -241,9 +236,6 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
     return 1;
 }
 
-/* Which windows to compute: full ones, all others, or both. */
-enum { FULL = 1, ENDS = 2 };
-
 /* The centres of a slice: the windows of first .. left - 1 are prefixes of it, those of right ..
  * stop - 1 suffixes. left .. right - 1 are cut into `parts` parts. whole: their windows are full;
  * otherwise each holds the whole slice. */
@@ -317,19 +309,18 @@ static int parts_of(const tl_window *win, int64_t n, int64_t count)
     return (int)tl_max(fine, coarse);
 }
 
-/* Computes the windows of a slice that `which` names: FULL, ENDS or both. */
-static tally_status run_slice(tl_window *win, const tl_slice *slice, int which, char *out,
-                              int64_t *count)
+/* Computes the windows of a slice that `which` names. */
+static tally_status run_slice(tl_window *win, const tl_slice *slice, int which, char *out)
 {
     const tl_scalar *op = win->plan->op;
     int64_t first, stop;
-    *count = centres_of(win, slice, &first, &stop);
-    if (!*count) return TALLY_OK;
+    const int64_t count = centres_of(win, slice, &first, &stop);
+    if (!count) return TALLY_OK;
 
     tl_window_job job = {win, slice->x, slice->n, first, out, win->least, 0};
 
     /* Non-temporal stores need results aligned to their size. */
-    job.stream = (win->stream || *count * op->result_bytes >= TL_STREAM_BYTES) &&
+    job.stream = (win->stream || count * op->result_bytes >= TL_STREAM_BYTES) &&
                  (uintptr_t)out % (op->result_bytes / (unsigned)op->lanes) == 0;
 
     /* Windows with centres lo .. hi - 1 are full. If lo > hi, those between have all elements. */
@@ -340,11 +331,11 @@ static tally_status run_slice(tl_window *win, const tl_slice *slice, int which, 
                  .right = tl_clamp(tl_max(lo, hi), first, stop),
                  .stop = stop,
                  .whole = lo < hi};
-    if (which & FULL) c.parts = parts_of(win, slice->n, c.right - c.left);
+    if (which & TL_WINDOW_FULL) c.parts = parts_of(win, slice->n, c.right - c.left);
 
     cut_work all = {&c, 0};
-    tl_parallel(c.parts > 1 ? win->threads : 1, c.parts + (which & ENDS ? 2 : 0), compute_parts,
-                &all);
+    tl_parallel(c.parts > 1 ? win->threads : 1, c.parts + (which & TL_WINDOW_ENDS ? 2 : 0),
+                compute_parts, &all);
 
     if (!all.failed) return TALLY_OK;
     return tl_thread_no_memory(win->ctx, (size_t)win->w * op->state_bytes, "a window's states");
@@ -354,13 +345,13 @@ static tally_status run_slice(tl_window *win, const tl_slice *slice, int which, 
  * for each chunk of results, the operator's windows and those of `count`. A chunk is at least as
  * long as the window, so overlaps at most double the work. The first chunk has all windows beyond
  * the left end, the last those beyond the right end. */
-static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out, int64_t *count)
+static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out)
 {
     const tl_plan *plan = win->plan;
     const int64_t n = slice->n;
     const int valid = win->edges == TALLY_EDGES_VALID, bytes = plan->op->result_bytes;
     int64_t first, stop;
-    *count = centres_of(win, slice, &first, &stop);
+    centres_of(win, slice, &first, &stop);
     int64_t size = tl_min(win->w, n);
     size = tl_max(2 * size, CHUNK * (int64_t)win->threads);
     unsigned char empty[32];
@@ -385,31 +376,16 @@ static tally_status run_masked(tl_window *win, const tl_slice *slice, char *out,
                                 .at_start = a == 0 && c < win->before,
                                 .at_end = b == n && end > n - win->after};
         char *to = out + (c - first) * bytes;
-        int64_t got;
-        TL_TRY(run_slice(win, &chunk, FULL | ENDS, to, &got));
-        TL_TRY(run_slice(win->count, &chunk, FULL | ENDS, (char *)win->counts, &got));
-        for (int64_t j = 0; j < got; j++)
+        TL_TRY(run_slice(win, &chunk, TL_WINDOW_ALL, to));
+        TL_TRY(run_slice(win->count, &chunk, TL_WINDOW_ALL, (char *)win->counts));
+        for (int64_t j = 0; j < end - c; j++)
             if (win->counts[j] < win->min_count) memcpy(to + j * bytes, empty, (size_t)bytes);
     }
 
     return TALLY_OK;
 }
 
-tally_status tl_window_run(tl_window *win, const tl_slice *slice, char *out, int64_t *count)
+tally_status tl_window_run(tl_window *win, const tl_slice *slice, int which, char *out)
 {
-    if (win->count) return run_masked(win, slice, out, count);
-    return run_slice(win, slice, FULL | ENDS, out, count);
-}
-
-tally_status tl_window_full(tl_window *win, const char *x, int64_t n, char *out)
-{
-    int64_t count;
-    return run_slice(win, &(tl_slice){x, n, 0, 0}, FULL,
-                     out + win->before * win->plan->op->result_bytes, &count);
-}
-
-tally_status tl_window_ends(tl_window *win, const char *x, int64_t n, char *out)
-{
-    int64_t count;
-    return run_slice(win, &(tl_slice){x, n, 1, 1}, ENDS, out, &count);
+    return win->count ? run_masked(win, slice, out) : run_slice(win, slice, which, out);
 }

@@ -84,9 +84,8 @@ static void close(tl_thread *t) { tl_window_close(&t->memory->window.windows); }
 
 static tally_status part(tl_thread *t, const tl_part *p)
 {
-    int64_t count;
     return tl_window_run(&t->memory->window.windows, &(tl_slice){p->x, p->n, p->first, p->last},
-                         p->y, &count);
+                         TL_WINDOW_ALL, p->y);
 }
 
 /* ---- adjacent rows ---- */
@@ -140,12 +139,14 @@ static tally_status rows_as_one(tl_thread *t, const char *x, int64_t count, char
     const tl_scalar *op = t->run->call->plan->op;
     const int64_t n = t->run->call->in->n;
 
-    tally_status status = tl_window_full(win, x, count * n, y);
+    tally_status status = tl_window_run(win, &(tl_slice){x, count * n, 0, 0}, TL_WINDOW_FULL,
+                                        y + win->before * op->result_bytes);
     if (!status && ends_may_be_lanes(t) && ends_of_rows(t, x, count, y, 0) &&
         ends_of_rows(t, x, count, y, 1))
         return TALLY_OK;
     for (int64_t r = 0; r < count && !status; r++)
-        status = tl_window_ends(win, x + r * n * op->elem_bytes, n, y + r * n * op->result_bytes);
+        status = tl_window_run(win, &(tl_slice){x + r * n * op->elem_bytes, n, 1, 1},
+                               TL_WINDOW_ENDS, y + r * n * op->result_bytes);
     return status;
 }
 
@@ -166,7 +167,7 @@ static tally_status join(tl_thread *t, int64_t r, int64_t end)
         s.n = offset ? offset[stop] - offset[r] : (stop - r) * c->in->n;
         t->memory->window.joined.r = r;
         t->memory->window.joined.begin = t->memory->window.joined.none_from = 0;
-        TL_TRY(tl_window_run(&t->memory->window.windows, &s, y, &n));
+        TL_TRY(tl_window_run(&t->memory->window.windows, &s, TL_WINDOW_ALL, y));
     }
     return TALLY_OK;
 }
