@@ -376,7 +376,7 @@ fn maybe append_few(maybe before, const few_nodes *f, i64 at, int n)
     UNROLL for (int i = PART_LOG - 1; i >= 0; i--)
     {
         if (!(n >> i & 1)) continue;
-        if (before.have || !OP_SIZES) /* no division for nothing */
+        if (before.have) /* else a division for nothing */
             before = then(before, f->node[i], at + (n >> (i + 1) << (i + 1)), 1 << i);
         else
             before.s = f->node[i], before.have = 1;
@@ -464,6 +464,22 @@ fn state fold_part(GLOBAL const u8 *x, i64 step, int at, par p)
     return fold_few(e, PART, at, PART, p).node[PART_LOG];
 }
 
+/* The same of PART << more elements. */
+fn state fold_large_part(GLOBAL const u8 *x, i64 step, int at, int more, par p)
+{
+    state v, left[PACK_MORE(sizeof(state)) + 1];
+    for (int j = 1; j <= 1 << more; j++, at += PART, x += PART * step) {
+        v = fold_part(x, step, at, p);
+        UNROLL for (int i = 0; i < PACK_MORE(sizeof(state)); i++)
+        {
+            const int last = j & ((2 << i) - 1);
+            if (last == 0) v = TWIN(left[i], v, PART << i);
+            if (last == 1 << i) left[i] = v;
+        }
+    }
+    return v;
+}
+
 /* The threads of a column take parts of PART << more elements in turns, and then parts of PART, so
  * that they go down together; the one that has the elements after the last part computes the
  * result. */
@@ -475,19 +491,14 @@ fn void pack_parts(batch b, results out, int log, const int more, LOCAL state *n
     const i64 s = (group_index() << log) + column, step = b.stride * TL_SIZE;
     const int has = s < b.seqs, last = has && turn == (parts & (turns - 1));
     GLOBAL const u8 *const x = b.x + s * b.row_stride * TL_SIZE;
-    const i64 apart[EACH] = {0};
-    state v[EACH];
     elem e[PART];
     few_nodes few;
 
     for (int part = turn; has && part < parts; part += turns) {
         const int at = part < large ? part * size : large * size + (part - large) * PART;
-        const column_items items = {x + at * step, step, at, 1};
-        if (more && part < large)
-            fold_columns(v, items, apart, size, 0, b.p);
-        else
-            v[0] = fold_part(items.x, step, at, b.p);
-        node[(part << log) + column] = v[0];
+        node[(part << log) + column] = more && part < large
+                                           ? fold_large_part(x + at * step, step, at, more, b.p)
+                                           : fold_part(x + at * step, step, at, b.p);
     }
     if (last) {
         load_few(e, PART - 1, x + (n - rest) * step, step, rest);
