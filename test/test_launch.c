@@ -25,8 +25,14 @@ static tally_status d_build(tl_gpu *g, tally *c, const char *text, size_t length
     (void)g, (void)c, (void)how;
     check(strlen(text) == length && !strstr(text, "KERNEL_OF(") && !strstr(text, "PARAMETERS_OF("),
           "heads of kernels are written out");
-    for (const char *at = text; (at = strstr(at, "\nKERNEL")) != NULL; at = strchr(at, '{'))
-        check(!strncmp(strchr(at, '{'), "{ FOLLOW();", 11), "a kernel does not begin with FOLLOW");
+    for (const char *at = text; (at = strstr(at, "\nKERNEL")) != NULL; at = strchr(at, '{')) {
+        const char *const body = strchr(at, '{'), *const next = strstr(body, "\nKERNEL"),
+                          *const call = strstr(body, " FOLLOW();");
+        /* whole_columns waits later, for nodes */
+        const int later =
+            !strncmp(at, "\nKERNEL(whole_columns,", 22) && call && (!next || call < next);
+        check(later || !strncmp(body, "{ FOLLOW();", 11), "a kernel does not begin with FOLLOW");
+    }
     *p = calloc(1, sizeof **p);
     (*p)->next = programs, programs = *p;
     return TALLY_OK;

@@ -77,6 +77,40 @@ static int columns_suffice(const tl_gpu_device *d, const tl_batch *b)
     return b->rows >> b->columns_log >= 8 * d->gpu->processors;
 }
 
+/* Whether columns of fewer than PART elements are loaded in words, and log2 of the columns of a
+ * word. On OpenCL addresses are not those of the kernel. */
+static int words_log(const tl_gpu_device *d, const tl_batch *b)
+{
+    enum { WORD = 4 };
+    const tl_scalar *op = b->plan->op;
+    const int log = COLUMNS_EACH_LOG(op->elem_bytes, b->state_bytes),
+              neighbours = b->row_stride == 1 && (b->rows | b->stride) % (1 << log) == 0,
+              aligned = (b->x.memory.address + (uint64_t)b->x.byte) % WORD == 0;
+    return log && op->elem_bytes << log == WORD && op->inputs == 1 && b->n < PART && neighbours &&
+                   aligned && d->gpu->calls->single_launch
+               ? log
+               : 0;
+}
+
+/* log2 of the columns of a block of pack_columns, which takes short columns if they keep the device
+ * busy; 0: it does not. Its parts have PART << *more elements, as few as leave place for the nodes
+ * of two warps. */
+static int pack_log(const tl_gpu_device *d, const tl_batch *b, int *more)
+{
+    enum { LEAST = 5, BUSY = 3 };
+    const int64_t nodes = COLUMN_NODES(b->state_bytes);
+    for (int least = LEAST + 1; least >= LEAST; least--)
+        for (*more = 0; *more <= PACK_MORE(b->state_bytes); ++*more) {
+            const int64_t large = b->n >> (PART_LOG + *more),
+                          parts = large + (b->n - (large << (PART_LOG + *more))) / PART;
+            int log = parts < 2 ? WHOLE_LOG : WHOLE_LOG - 1;
+            if (parts << least > nodes || parts >= 2 << PARTS_LOG) continue;
+            while (parts << log > nodes) log--;
+            return b->rows >> log >= (int64_t)BUSY * d->gpu->processors ? log : 0;
+        }
+    return 0;
+}
+
 /* log2 of the elements of their chunks: small ones for many columns, unless their nodes are large
  * or many. 0: they need no launch for chunks. */
 static int chunk_log(const tl_gpu_device *d, const tl_batch *b)
@@ -89,18 +123,6 @@ static int chunk_log(const tl_gpu_device *d, const tl_batch *b)
     return small ? SMALL_LOG : ELEMENTS_LOG;
 }
 
-/* log2 of the columns of a block of pack_columns, which takes short columns if they keep the device
- * busy; 0: it does not. */
-static int pack_log(const tl_gpu_device *d, const tl_batch *b)
-{
-    enum { LEAST = 5, BUSY = 3 };
-    const int64_t parts = b->n >> PART_LOG;
-    int log = parts < 2 ? WHOLE_LOG : WHOLE_LOG - 1;
-    while (log > LEAST && parts << log > COLUMN_NODES(b->state_bytes)) log--;
-    const int fits = parts << log <= COLUMN_NODES(b->state_bytes) && parts < 2 << PARTS_LOG;
-    return fits && b->rows >> log >= (int64_t)BUSY * d->gpu->processors ? log : 0;
-}
-
 /* Fewer columns, and so more threads for each, until the device is busy. */
 static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl_results *r,
                                  int chunk_log, const tl_memory *nodes)
@@ -110,14 +132,17 @@ static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl
     const int64_t busy = 3 * l->d->gpu->processors / 2, chunks = chunk_log ? b->n >> chunk_log : 0,
                   n = b->n - (chunks << chunk_log), work = n > chunks ? n : chunks;
     const column_nodes c = whole_nodes(b, chunk_log);
-    const int element = b->plan->op->elem_bytes, few = chunks && c.down == 1,
-              packed = chunks ? 0 : pack_log(l->d, b);
+    const int element = b->plan->op->elem_bytes, few = chunks && c.down == 1;
+    int more = 0;
+    const int packed = chunks ? 0 : pack_log(l->d, b, &more), words = words_log(l->d, b),
+              each = b->n < PART ? PACK_EACH(b->n) : 1;
     int64_t log = WHOLE_LOG, each_log = THREAD_LOG;
     assert(work < 2 * COLUMNS_WHOLE);
 
     if (packed)
-        return TL_GO_AS(l, pack_columns, (b->rows - 1) / ((int64_t)PACK_EACH(b->n) << packed) + 1,
-                        TL_EACH_JOB, .batch = *b->all, .log = packed, .results = r->arguments);
+        return TL_GO_AS(l, pack_columns, ((b->rows - 1) >> (packed + words)) / each + 1,
+                        TL_EACH_JOB, .batch = *b->all, .log = packed, .more = more, .words = words,
+                        .results = r->arguments);
 
     while (log && b->rows >> log < busy && 1 << (WHOLE_LOG - log + THREAD_LOG) < work &&
            (few || element << log > SECTOR || b->rows <= 1 << (log - 1)))

@@ -39,12 +39,15 @@ typedef double f64;
 #define KERNEL        KERNEL_1
 #define KERNEL_BLOCKS KERNEL_BLOCKS_1
 #endif
-/* Every kernel begins with it: waits until the kernel before it in the stream, whose end its launch
- * may overlap (programmatic dependent launch), has ended and its memory is visible. */
+/* Every kernel begins with it (gpu/text.c): waits until the kernel before it in the stream, whose
+ * end its launch may overlap (programmatic dependent launch), has ended and its memory is visible.
+ * LET_FOLLOW: the next kernel may begin when all blocks of this one have called it or ended. */
 #if __CUDA_ARCH__ >= 900
-#define FOLLOW() asm volatile("griddepcontrol.wait;" ::: "memory")
+#define FOLLOW()     asm volatile("griddepcontrol.wait;" ::: "memory")
+#define LET_FOLLOW() asm volatile("griddepcontrol.launch_dependents;")
 #else
 #define FOLLOW()
+#define LET_FOLLOW()
 #endif
 #define GLOBAL
 #define LOCAL

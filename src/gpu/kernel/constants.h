@@ -26,7 +26,8 @@ enum { COLUMNS_LOG = 12, COLUMNS_WHOLE = 1 << COLUMNS_LOG };
  * parts; columns of a thread, if they have so few elements */
 #define COLUMN_NODES(state) ((state) > 16 ? 512 : (state) > 8 ? 1024 : (state) > 4 ? 2048 : 4096)
 enum { PART_LOG = 4, PART = 1 << PART_LOG, PARTS_LOG = 6 };
-#define PACK_EACH(n) ((n) <= PART / 4 ? 4 : (n) <= PART / 2 ? 2 : 1)
+#define PACK_MORE(state) ((state) > 8 && (state) <= 16 ? 3 : 0)
+#define PACK_EACH(n)     ((n) <= PART / 4 ? 4 : (n) <= PART / 2 ? 2 : 1)
 
 /* Flags of a batch. OFFSETS: sequences are given by offsets, and `first` is used. CHOSEN: ids
  * selects sequences. STATES: reduce writes states. */

@@ -286,6 +286,7 @@ KERNEL_OF(columns)
     /* Where there is no column, the first one is folded again. */
     UNROLL for (int k = 0; k < EACH; k++) apart[k] =
         (column + k * beside < left ? column + k * beside : 0) * b.row_stride * TL_SIZE;
+    LET_FOLLOW();
     for (int q = t / lanes; q < parts; q += WHOLE_THREADS / lanes) {
         const i64 at = c * size + q * part;
         const column_items items = {b.x + (first * b.row_stride + at * b.stride) * TL_SIZE,
@@ -336,6 +337,7 @@ KERNEL_OF(table_columns)
     const staged_rows r = {LOCAL_MEMORY, parts, part_size * line / 16, (int)pitch};
     const chunk_parts all = {parts, part_size, (int)log, COLUMN_THREADS, b.seqs};
 
+    LET_FOLLOW();
     copy_rows(r, (GLOBAL u8 *)b.x + c * size * line, t, COLUMN_THREADS, 0);
     BARRIER();
     if (s < b.seqs)
@@ -346,19 +348,20 @@ KERNEL_OF(table_columns)
 }
 #endif
 
-/* Of n <= most < PART elements from index `at` on, a multiple of PART: node[i], the last of 2^i. */
+/* Of n <= most <= PART elements from index `at` on, a multiple of PART: node[i], the last of
+ * 2^i. */
 typedef struct {
-    state node[PART_LOG];
+    state node[PART_LOG + 1];
 } few_nodes;
 
-fn few_nodes fold_few(const elem *e, const int most, i64 at, int n, par p)
+fn few_nodes fold_few(const elem *e, const int most, int at, int n, par p)
 {
     few_nodes f;
     UNROLL for (int k = 0; k < most; k++)
     {
         if (k >= n) continue;
         state v = lift_e(e[k], at + k, p);
-        UNROLL for (int i = 0; i < PART_LOG; i++)
+        UNROLL for (int i = 0; i <= PART_LOG; i++)
         {
             const int left = (k + 1) % (2 << i);
             if (left == 0) v = TWIN(f.node[i], v, 1 << i);
@@ -372,90 +375,167 @@ fn maybe append_few(maybe before, const few_nodes *f, i64 at, int n)
 {
     UNROLL for (int i = PART_LOG - 1; i >= 0; i--)
     {
-        if (n >> i & 1)
+        if (!(n >> i & 1)) continue;
+        if (before.have) /* else a division for nothing */
             before = then(before, f->node[i], at + (n >> (i + 1) << (i + 1)), 1 << i);
+        else
+            before.s = f->node[i], before.have = 1;
     }
     return before;
+}
+
+/* The result of column s of n <= most elements. */
+fn void store_few(batch b, results out, i64 s, const elem *e, const int most)
+{
+    const int n = (int)b.n;
+    const few_nodes f = fold_few(e, most, 0, n, b.p);
+    store_reduced(out, b, s, append_few(nothing(b.p), &f, 0, n), n);
 }
 
 /* Columns of at most PART / each elements: a thread has `each`, WHOLE_THREADS apart. */
 fn void pack_few(batch b, results out, const int each)
 {
-    const int most = PART / each, n = (int)b.n;
-    const i64 first = group_index() * WHOLE_THREADS * each + thread_index(),
-              step = b.stride * TL_SIZE;
+    const int most = PART / each;
+    const i64 first = group_index() * WHOLE_THREADS * each + thread_index();
     elem e[PART];
     UNROLL for (int c = 0; c < each; c++)
     {
         const i64 s = first + c * WHOLE_THREADS;
-        if (s < b.seqs) load_few(e + c * most, most, b.x + s * b.row_stride * TL_SIZE, step, n);
+        if (s < b.seqs)
+            load_few(e + c * most, most, b.x + s * b.row_stride * TL_SIZE, b.stride * TL_SIZE,
+                     (int)b.n);
     }
+    WARP_BARRIER(); /* so that all loads come first */
     UNROLL for (int c = 0; c < each; c++)
     {
         const i64 s = first + c * WHOLE_THREADS;
-        const few_nodes f = fold_few(e + c * most, most, 0, n, b.p);
-        if (s < b.seqs) store_reduced(out, b, s, append_few(nothing(b.p), &f, 0, n), n);
+        if (s < b.seqs) store_few(b, out, s, e + c * most, most);
     }
 }
 
-/* S after the `count` parts of a column, whose nodes lie 2^log apart and are overwritten. */
-fn maybe append_nodes(maybe before, LOCAL state *node, int count, int log)
+/* The same of words: a word has the elements of a row of EACH neighbouring columns. */
+fn void pack_words(batch b, results out, const int each)
 {
-    int done = 0;
+#if TL_SIZE < 4 && OP_INPUTS == 1
+    const int most = PART / each, n = (int)b.n;
+    const i64 step = b.stride * TL_SIZE,
+              first = (group_index() * WHOLE_THREADS * each + thread_index()) * EACH;
+    u32 w[PART];
+    UNROLL for (int c = 0; c < each; c++)
+    {
+        const i64 s = first + c * WHOLE_THREADS * EACH;
+        if (s >= b.seqs) continue;
+        UNROLL for (int k = 0; k < most; k++)
+        {
+            if (k < n) w[c * most + k] = *(GLOBAL const u32 *)(b.x + s * TL_SIZE + k * step);
+        }
+    }
+    WARP_BARRIER();
+    UNROLL for (int c = 0; c < each; c++) UNROLL for (int i = 0; i < EACH; i++)
+    {
+        const i64 s = first + c * WHOLE_THREADS * EACH + i;
+        elem e[PART];
+        UNROLL for (int k = 0; k < most; k++) e[k] = (elem)(w[c * most + k] >> i * TL_SIZE * 8);
+        if (s < b.seqs) store_few(b, out, s, e, most);
+    }
+#endif
+}
+
+/* Appends the nodes of `count` parts of `size` elements from element `at` on to `before`. The nodes
+ * lie 2^log apart and are overwritten. */
+fn maybe append_nodes(maybe before, LOCAL state *node, int count, int size, i64 at, int log)
+{
     for (int k = PARTS_LOG; k >= 0; k--) {
         if (!(count >> k & 1)) continue;
-        LOCAL state *const first = node + (done << log);
         for (int by = 1; by < 1 << k; by *= 2)
             for (int i = 0; i < 1 << k; i += 2 * by)
-                first[i << log] = TWIN(first[i << log], first[(i + by) << log], PART * by);
-        before = then(before, *first, (i64)done * PART, (i64)PART << k);
-        done += 1 << k;
+                node[i << log] = TWIN(node[i << log], node[(i + by) << log], (i64)size * by);
+        before = then(before, *node, at, (i64)size << k);
+        node += 1 << k << log, at += size << k;
     }
     return before;
 }
 
-/* The threads of a column take parts of PART elements in turns, so that they go down together; the
- * one that has the elements after the last part computes the result. */
-fn void pack_parts(batch b, results out, int log, LOCAL state *node)
+/* The node of the PART elements of a column from index `at` on. */
+fn state fold_part(GLOBAL const u8 *x, i64 step, int at, par p)
+{
+    elem e[PART];
+    load_column(e, PART, x, step);
+    return fold_few(e, PART, at, PART, p).node[PART_LOG];
+}
+
+/* The same of PART << more elements. */
+fn state fold_large_part(GLOBAL const u8 *x, i64 step, int at, int more, par p)
+{
+    state v, left[PACK_MORE(sizeof(state)) + 1];
+    for (int j = 1; j <= 1 << more; j++, at += PART, x += PART * step) {
+        v = fold_part(x, step, at, p);
+        UNROLL for (int i = 0; i < PACK_MORE(sizeof(state)); i++)
+        {
+            const int last = j & ((2 << i) - 1);
+            if (last == 0) v = TWIN(left[i], v, PART << i);
+            if (last == 1 << i) left[i] = v;
+        }
+    }
+    return v;
+}
+
+/* The threads of a column take parts of PART << more elements in turns, and then parts of PART, so
+ * that they go down together; the one that has the elements after the last part computes the
+ * result. */
+fn void pack_parts(batch b, results out, int log, const int more, LOCAL state *node)
 {
     const int t = thread_index(), column = t & ((1 << log) - 1), turns = WHOLE_THREADS >> log,
-              turn = t >> log, full = (int)b.n / PART, rest = (int)b.n % PART;
+              turn = t >> log, n = (int)b.n, size = PART << more, large = n / size,
+              small = n % size / PART, parts = large + small, rest = n % PART;
     const i64 s = (group_index() << log) + column, step = b.stride * TL_SIZE;
-    const int has = s < b.seqs, last = has && turn == (full & (turns - 1));
-    GLOBAL const u8 *x = b.x + (s * b.row_stride + (i64)turn * PART * b.stride) * TL_SIZE;
+    const int has = s < b.seqs, last = has && turn == (parts & (turns - 1));
+    GLOBAL const u8 *const x = b.x + s * b.row_stride * TL_SIZE;
     elem e[PART];
     few_nodes few;
 
-    for (int part = turn; has && part < full; part += turns, x += turns * PART * step) {
-        state v[PART];
-        load_column(e, PART, x, step);
-        UNROLL for (int k = 0; k < PART; k++) v[k] = lift_e(e[k], part * PART + k, b.p);
-        node[(part << log) + column] = fold_states(v, PART, 1);
+    for (int part = turn; has && part < parts; part += turns) {
+        const int at = part < large ? part * size : large * size + (part - large) * PART;
+        node[(part << log) + column] = more && part < large
+                                           ? fold_large_part(x + at * step, step, at, more, b.p)
+                                           : fold_part(x + at * step, step, at, b.p);
     }
     if (last) {
-        load_few(e, PART - 1, x, step, rest);
-        few = fold_few(e, PART - 1, (i64)full * PART, rest, b.p);
+        load_few(e, PART - 1, x + (n - rest) * step, step, rest);
+        few = fold_few(e, PART - 1, n - rest, rest, b.p);
     }
     BARRIER();
     if (last) {
-        const maybe v = append_nodes(nothing(b.p), node + column, full, log);
-        store_reduced(out, b, s, append_few(v, &few, (i64)full * PART, rest), b.n);
+        node += column;
+        maybe all = append_nodes(nothing(b.p), node, large, size, 0, log);
+        if (more) all = append_nodes(all, node + (large << log), small, PART, large * size, log);
+        store_reduced(out, b, s, append_few(all, &few, n - rest, rest), n);
     }
 }
 
-#define PACK_BLOCKS (TL_SIZE > 4 || sizeof(state) > 4 ? 3 : 5)
-/* Short columns, if they are many: a block has 2^log, or its threads some each. */
+#define PACK_BLOCKS \
+    (TL_SIZE == 4 && sizeof(state) > 8 && sizeof(state) <= 16 ? 4 \
+     : TL_SIZE > 4 || sizeof(state) > 4                       ? 3 \
+     : TL_SIZE == 2                                           ? 4 \
+                                                              : 5)
+/* Short columns, if they are many: a block has 2^log; of fewer than PART elements, its threads have
+ * some columns or words each. */
 KERNEL_OF(pack_columns)
 {
     SHARED state node[COLUMN_NODES(sizeof(state))];
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    if (PACK_EACH(b.n) == 4)
-        pack_few(b, out, 4);
-    else if (PACK_EACH(b.n) == 2)
-        pack_few(b, out, 2);
+    const int each = b.n < PART ? PACK_EACH(b.n) : 0;
+    if (each == 4)
+        words ? pack_words(b, out, 4) : pack_few(b, out, 4);
+    else if (each == 2)
+        words ? pack_words(b, out, 2) : pack_few(b, out, 2);
+    else if (each)
+        words ? pack_words(b, out, 1) : pack_few(b, out, 1);
+    else if (PACK_MORE(sizeof(state)) == 0 || more == 0)
+        pack_parts(b, out, (int)log, 0, node);
     else
-        pack_parts(b, out, (int)log, node);
+        pack_parts(b, out, (int)log, (int)more, node);
 }
 
 /* n items of a column in parts of 2^size_log; an item has `unit` elements, and `before` elements
@@ -515,6 +595,7 @@ shared_fn maybe append_parts(LOCAL const state *node, const state *stack, column
 KERNEL_OF(whole_columns)
 {
     SHARED state node[WHOLE_THREADS], high_node[WHOLE_THREADS];
+    if (!chunks) FOLLOW(); /* else the kernel before makes the nodes and writes no elements */
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     state stack[COLUMNS_LOG + 1], high_stack[COLUMNS_LOG + 1];
@@ -533,6 +614,7 @@ KERNEL_OF(whole_columns)
                                        b.stride * TL_SIZE, before, 1};
 
         fold_items(node, stack, elements, low, b.p, 0);
+        if (chunks) FOLLOW();
         fold_items(high_node, high_stack, of_nodes, high, b.p, 1);
         maybe v = append_parts(high_node, high_stack, high, nothing(b.p));
         if (is_last_part(high)) high_node[column] = v.s;

@@ -44,6 +44,7 @@ typedef double f64;
  * - There is no barrier in a branch (`continue` after a barrier), which aborts as well. */
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define FOLLOW()
+#define LET_FOLLOW()
 /* Synchronous; in prelude_cuda.h the copies are asynchronous. */
 #define COPY_WORD(to, from) (*(to) = *(from))
 #define COPY_WAIT()

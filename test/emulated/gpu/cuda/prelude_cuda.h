@@ -47,6 +47,7 @@ f64 sqrt(f64), fma(f64, f64, f64), fabs(f64);
 #define UNROLL
 #define ROLLED
 #define FOLLOW()
+#define LET_FOLLOW()
 #define BARRIER()      emulated->group_barrier()
 #define WARP_BARRIER() emulated->warp_barrier()
 struct ALIGNED(16) unit {
