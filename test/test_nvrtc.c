@@ -25,7 +25,7 @@ enum {
     SKIPPED = 77,
     SPILL_MOST = 80,
     BYTES_SCAN_SPILL_MOST = 96,
-    WORDS_SCAN_SPILL_MOST = 4,
+    WORDS_SPILL_MOST = 4,
     PAIRS_SPILL_MOST = 320
 };
 /* Of large states: their scans in one launch are faster with two groups that spill than with one
@@ -110,8 +110,8 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
     snprintf(what, sizeof what, "%s %s %s %s", arch, op, tally_dtype_name(scalar->dtype), shape);
     /* exact: the registers of far values, six of 8 bytes, which few lanes need. window_table, walks
      * and scans of bytes were timed with what they spill (bench/results/2026-11-26-h200.txt,
-     * -windows.txt); so was scan_down of 4 bytes an element, whose 64 rows are faster than 32
-     * (bench/tried.md) */
+     * -windows.txt); so was scan_down of 4 bytes an element, whose 64 rows are faster than 32,
+     * and pack_columns of large states (bench/tried.md) */
     const int some = scalar->user || print || !strcmp(shape, "exact") ||
                      !strcmp(shape, "window_table") || !strncmp(shape, "window_walk", 11) ||
                      !strncmp(shape, "window_last", 11) || !strncmp(shape, "window_nodes", 12),
@@ -121,10 +121,11 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
                                                        : SPILL_MOST;
     if (check_ok(ctx, build(scalar, shape, NULL, arch, what, &log), what))
         read_report(log ? log : "", what, print,
-                    large && scan                     ? LARGE_SCAN_SPILL_MOST
-                    : some                            ? most
-                    : scan && scalar->elem_bytes == 4 ? WORDS_SCAN_SPILL_MOST
-                                                      : 0);
+                    large && scan ? LARGE_SCAN_SPILL_MOST
+                    : some        ? most
+                    : scalar->elem_bytes == 4 && (scan || (large && !strcmp(shape, "reduce")))
+                        ? WORDS_SPILL_MOST
+                        : 0);
     free(log);
 }
 

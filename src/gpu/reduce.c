@@ -99,8 +99,9 @@ static int pack_log(const tl_gpu_device *d, const tl_batch *b, int *more)
 {
     enum { LEAST = 5, BUSY = 3 };
     const int64_t nodes = COLUMN_NODES(b->state_bytes);
+    const int most = d->gpu->calls->single_launch ? PACK_MORE(b->state_bytes) : 0;
     for (int least = LEAST + 1; least >= LEAST; least--)
-        for (*more = 0; *more <= PACK_MORE(b->state_bytes); ++*more) {
+        for (*more = 0; *more <= most; ++*more) {
             const int64_t large = b->n >> (PART_LOG + *more),
                           parts = large + (b->n - (large << (PART_LOG + *more))) / PART;
             int log = parts < 2 ? WHOLE_LOG : WHOLE_LOG - 1;

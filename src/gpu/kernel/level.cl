@@ -405,7 +405,6 @@ fn void pack_few(batch b, results out, const int each)
             load_few(e + c * most, most, b.x + s * b.row_stride * TL_SIZE, b.stride * TL_SIZE,
                      (int)b.n);
     }
-    WARP_BARRIER(); /* so that all loads come first */
     UNROLL for (int c = 0; c < each; c++)
     {
         const i64 s = first + c * WHOLE_THREADS;
@@ -430,7 +429,6 @@ fn void pack_words(batch b, results out, const int each)
             if (k < n) w[c * most + k] = *(GLOBAL const u32 *)(b.x + s * TL_SIZE + k * step);
         }
     }
-    WARP_BARRIER();
     UNROLL for (int c = 0; c < each; c++) UNROLL for (int i = 0; i < EACH; i++)
     {
         const i64 s = first + c * WHOLE_THREADS * EACH + i;
@@ -532,10 +530,12 @@ KERNEL_OF(pack_columns)
         words ? pack_words(b, out, 2) : pack_few(b, out, 2);
     else if (each)
         words ? pack_words(b, out, 1) : pack_few(b, out, 1);
-    else if (PACK_MORE(sizeof(state)) == 0 || more == 0)
-        pack_parts(b, out, (int)log, 0, node);
-    else
+#ifdef TL_CUDA /* PoCL makes wrong code of a second call, which has a barrier */
+    else if (PACK_MORE(sizeof(state)) && more)
         pack_parts(b, out, (int)log, (int)more, node);
+#endif
+    else
+        pack_parts(b, out, (int)log, 0, node);
 }
 
 /* n items of a column in parts of 2^size_log; an item has `unit` elements, and `before` elements
