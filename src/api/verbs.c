@@ -150,7 +150,7 @@ static void run_entry(entry *e, const void *x, int64_t n, void *out)
     s->lower(&state, n, 0, par, out);
 }
 
-#define ONE_LINER(op, name, dtype, in, result) \
+#define ENTRY(op, name, dtype, in, result) \
     result tally_##op##_##name(const in *x, int64_t n) \
     { \
         static entry e = {#op, dtype, NULL, NULL}; \
@@ -158,15 +158,12 @@ static void run_entry(entry *e, const void *x, int64_t n, void *out)
         run_entry(&e, x, n, &r); \
         return r; \
     }
-ONE_LINER(sum, f32, TALLY_F32, float, float)
-ONE_LINER(sum, f64, TALLY_F64, double, double)
-ONE_LINER(sum, i32, TALLY_I32, int32_t, int64_t)
-ONE_LINER(sum, i64, TALLY_I64, int64_t, int64_t)
-ONE_LINER(mean, f32, TALLY_F32, float, float)
-ONE_LINER(mean, f64, TALLY_F64, double, double)
-ONE_LINER(min, f32, TALLY_F32, float, float)
-ONE_LINER(min, f64, TALLY_F64, double, double)
-ONE_LINER(min, i32, TALLY_I32, int32_t, int32_t)
-ONE_LINER(max, f32, TALLY_F32, float, float)
-ONE_LINER(max, f64, TALLY_F64, double, double)
-ONE_LINER(max, i32, TALLY_I32, int32_t, int32_t)
+#define FLOATS(op) ENTRY(op, f32, TALLY_F32, float, float) ENTRY(op, f64, TALLY_F64, double, double)
+FLOATS(sum)
+FLOATS(mean)
+FLOATS(min)
+FLOATS(max)
+ENTRY(sum, i32, TALLY_I32, int32_t, int64_t)
+ENTRY(sum, i64, TALLY_I64, int64_t, int64_t)
+ENTRY(min, i32, TALLY_I32, int32_t, int32_t)
+ENTRY(max, i32, TALLY_I32, int32_t, int32_t)

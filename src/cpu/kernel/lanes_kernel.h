@@ -286,30 +286,30 @@ static void W(do_lanes_scan)(const tl_lanes *given, tl_par p)
 
 /* z holds the nodes of one level that end at rows 2^b - 1 .. m - 1, of one vector of lanes. From
  * the last row to the first, so a level may overwrite the one below it. */
-#define ALL8(expression) TL_UNROLL for (int j = 0; j < 8; j++) expression
+#define EACH(expression) TL_UNROLL for (int j = 0; j < STEP; j++) expression
 #define KEEPS(b)         (!OP_IDEMPOTENT && w >> (b)&1)
 /* The first three levels in registers: z[3] gets level 3, z[b] level b if bit b of w needs it. */
 TL_INLINE void W(low_levels)(const tl_lanes *k, const E *x, VS *const *z, int64_t w, tl_par p)
 {
+    enum { STEP = TL_HALF_FILE < 8 ? 4 : 8 }; /* rows at a time */
     VS *const z0 = z[0], *const z1 = z[1], *const z2 = z[2], *const z3 = z[3];
     /* the last vectors of the previous block */
     VS v0 = W(load_row)(x, k->at, p), v1[2] = {v0, v0}, v2[4] = {v0, v0, v0, v0};
 
-    for (int64_t e = 0; e < k->m; e += W(ROWS)) {
-        VS a[8], c[8];
+    for (int64_t e = 0; e < k->m; e += STEP) {
+        VS a[STEP], c[STEP];
         const E *rows = x + e * k->stride;
-        const int count = k->m - e < W(ROWS) ? (int)(k->m - e) : W(ROWS);
-        W(prefetch_rows)(rows, k->stride, k->prefetch_distance, 0);
-        W(load_rows)(a, rows, k->stride, count, k->at + e, p);
-        if (KEEPS(0)) ALL8(z0[e + j] = a[j]);
-        ALL8(c[j] = W(join_twins)(j < 1 ? v0 : a[j - 1], a[j], 1));
-        v0 = a[7];
-        if (KEEPS(1)) ALL8(z1[e + j] = c[j]);
-        ALL8(a[j] = W(join_twins)(j < 2 ? v1[j] : c[j - 2], c[j], 2));
-        TL_UNROLL for (int j = 0; j < 2; j++) v1[j] = c[6 + j];
-        if (KEEPS(2)) ALL8(z2[e + j] = a[j]);
-        ALL8(z3[e + j] = W(join_twins)(j < 4 ? v2[j] : a[j - 4], a[j], 4));
-        TL_UNROLL for (int j = 0; j < 4; j++) v2[j] = a[4 + j];
+        if (e % W(ROWS) == 0) W(prefetch_rows)(rows, k->stride, k->prefetch_distance, 0);
+        EACH(a[j] = W(load_row)(e + j < k->m ? rows + j * k->stride : rows, k->at + e + j, p));
+        if (KEEPS(0)) EACH(z0[e + j] = a[j]);
+        EACH(c[j] = W(join_twins)(j < 1 ? v0 : a[j - 1], a[j], 1));
+        v0 = a[STEP - 1];
+        if (KEEPS(1)) EACH(z1[e + j] = c[j]);
+        EACH(a[j] = W(join_twins)(j < 2 ? v1[j] : c[j - 2], c[j], 2));
+        TL_UNROLL for (int j = 0; j < 2; j++) v1[j] = c[STEP - 2 + j];
+        if (KEEPS(2)) EACH(z2[e + j] = a[j]);
+        EACH(z3[e + j] = W(join_twins)(j < 4 ? v2[j] : a[j - 4], a[j], 4));
+        TL_UNROLL for (int j = 0; j < 4; j++) v2[j] = a[STEP - 4 + j];
     }
 }
 
@@ -379,7 +379,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
     }
 }
 
-#undef ALL8
+#undef EACH
 
 #if TL_FLAT
 #define EACH_VECTOR(first_row) \

@@ -151,27 +151,19 @@ typedef struct {
 #undef WIDE_FIELD
 } TL_S(wide_state);
 
-static void TL_S(do_to_wide)(tl_state *s)
-{
-    TL_S(state) a;
-    TL_S(wide_state) w;
-    memcpy(&a, s, sizeof a);
-#define TO_WIDE(type, f) w.f = TL_PASTE(TL_TO_WIDE_, type)(a.f);
-    OP_FIELDS(TO_WIDE)
-#undef TO_WIDE
-    memcpy(s, &w, sizeof w);
-}
-
-static void TL_S(do_from_wide)(tl_state *s)
-{
-    TL_S(state) a;
-    TL_S(wide_state) w;
-    memcpy(&w, s, sizeof w);
+#define TO_WIDE(type, f)   w.f = TL_PASTE(TL_TO_WIDE_, type)(a.f);
 #define FROM_WIDE(type, f) a.f = TL_PASTE(TL_FROM_WIDE_, type)(w.f);
-    OP_FIELDS(FROM_WIDE)
-#undef FROM_WIDE
-    memcpy(s, &a, sizeof a);
-}
+#define CONVERT(name, from, to, F) \
+    static void TL_S(name)(tl_state * s) \
+    { \
+        TL_S(state) a; \
+        TL_S(wide_state) w; \
+        memcpy(&from, s, sizeof from); \
+        OP_FIELDS(F) \
+        memcpy(s, &to, sizeof to); \
+    }
+CONVERT(do_to_wide, a, w, TO_WIDE)
+CONVERT(do_from_wide, w, a, FROM_WIDE)
 #undef TL_WIDE_ord
 #undef TL_WIDE_elem
 #undef TL_WIDE_idx

@@ -9,7 +9,10 @@
 #define W(name) TL_VE(k_##name)
 
 #define TL_COUNT_FIELD(type, f) +1
-#define TL_ONE_FIELD            (0 OP_FIELDS(TL_COUNT_FIELD) == 1)
+#define TL_FIELDS               (0 OP_FIELDS(TL_COUNT_FIELD))
+#define TL_ONE_FIELD            (TL_FIELDS == 1)
+/* Vectors of states in half of the register file. */
+#define TL_HALF_FILE ((TL_VECTOR_BYTES == 64 ? 16 : 8) / TL_FIELDS)
 
 /* TL_ONCE: one copy of a function of states with several fields, beside whose combines a call costs
  * little. It keeps compile time low. */

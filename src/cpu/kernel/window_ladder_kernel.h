@@ -8,8 +8,8 @@
  *   <- C delay 2 lanes <-- C delay 4 <- C delay 1 vector <- C <-- ring C <------ ring C <-+  down
  *
  * A delay of lanes is a shuffle; one of vectors within a row moves registers. A slot of a ring is
- * read and written in one step. Stashes are kept only for the set bits of w. A row has 8 vectors (4
- * for operators with several fields). All work of a row at one level is independent; with fewer
+ * read and written in one step. Stashes are kept only for the set bits of w. A row has 8 vectors,
+ * of states with several fields 4 or 2. All work of a row at one level is independent; with fewer
  * vectors, a row would wait for the latency of its combines.
  *
  * The windows of float sums and their like (TL_SUMS_FLOATS) are lowered and stored row by row, so
@@ -58,12 +58,12 @@ typedef struct {
 
 /* Level t from a vector on, up and down, for delays shorter than a row. */
 #define UP(t) \
-    if (levels > (t)) { \
+    if (W(LOG_VECTORS) > (t) && levels > (t)) { \
         if (down & (int64_t)TL_V << (t)) EACH(stash[t][j] = v[j]); \
         DELAYED(1 << (t), carry + (1 << (t)) - 1, W(join_twins), v, TL_V << (t)) \
     }
 #define DOWN(t) \
-    if (down & (int64_t)TL_V << (t)) \
+    if (W(LOG_VECTORS) > (t) && down & (int64_t)TL_V << (t)) \
     DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, W(join), stash[t], \
             w & -((int64_t)2 * TL_V << (t)), TL_V << (t))
 
@@ -148,7 +148,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
         UP_LANES(3)
         UP(0)
         UP(1)
-        if (TL_ONE_FIELD) UP(2)
+        UP(2)
         int64_t base = 0, size = 1;
         for (int t = W(LOG_VECTORS); t < levels; t++, base += size + TL_WINDOW_PAD, size *= 2) {
             VS *slot = ring[base + (q & (size - 1))];
@@ -170,7 +170,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
                 v[j] = sum;
             });
         }
-        if (TL_ONE_FIELD) DOWN(2)
+        DOWN(2)
         DOWN(1)
         DOWN(0)
         DOWN_LANES(3, low[3][j])

@@ -9,7 +9,7 @@
 
 enum {
     W(HISTORY) = TL_WINDOW_HISTORY,
-    W(LOG_VECTORS) = TL_ONE_FIELD ? 3 : 2,
+    W(LOG_VECTORS) = TL_ONE_FIELD ? 3 : 1 + (TL_HALF_FILE >= 4),
     W(VECTORS) = 1 << W(LOG_VECTORS), /* vectors of a row, the unit of the ladder */
     W(ROW) = W(VECTORS) * TL_V,
     W(FETCHED) = 16 * TL_V, /* elements from one prefetch to the next */
