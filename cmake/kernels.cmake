@@ -76,6 +76,8 @@ function(tally_archive name set archs)
   endif()
   file(CONFIGURE OUTPUT ${source} CONTENT "${text}" @ONLY) # written only if it changes
   add_library(${name} OBJECT ${source})
+  # a compiler cache does not see that the archive changes
+  set_target_properties(${name} PROPERTIES C_COMPILER_LAUNCHER "")
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 endfunction()
 tally_archive(tally_embedded "${cuda_kernels}" "${TALLY_CUDA_ARCHS}")
