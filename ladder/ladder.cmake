@@ -119,11 +119,13 @@ if(lesson)
             -I${PROJECT_SOURCE_DIR}/src ${lesson_sources} ${PROJECT_BINARY_DIR}/ladder_texts.c
             -Wl,--no-entry,--strip-all,-z,stack-size=1048576 -L${wasi} ${wasi}/crt1-reactor.o
             -lc -lm -lwasi-emulated-process-clocks ${wasm_runtime} -o ${lesson}
+    COMMAND sh -c "cksum <'${lesson}' | sed 's,^,// ,' >'${lesson}.h'"
     DEPENDS ${lesson_sources} ${lesson_headers} ${PROJECT_BINARY_DIR}/ladder_texts.c VERBATIM)
 endif()
 add_library(tally_ladder OBJECT ${ladder_sources} ${PROJECT_BINARY_DIR}/ladder_texts.c)
 target_include_directories(tally_ladder PRIVATE include ladder src)
 if(lesson)
-  set_property(SOURCE ladder/lesson.c APPEND PROPERTY COMPILE_DEFINITIONS "LESSON_WASM=\"${lesson}\"")
+  set_property(SOURCE ladder/lesson.c APPEND PROPERTY COMPILE_DEFINITIONS "LESSON_WASM=\"${lesson}\""
+               "LESSON_SUM=\"${lesson}.h\"")
   set_property(SOURCE ladder/lesson.c APPEND PROPERTY OBJECT_DEPENDS ${lesson})
 endif()

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #ifdef LESSON_WASM
+#include LESSON_SUM /* a comment with its checksum: compiler caches do not see what .incbin reads */
 __asm__(".section .rodata\n"
         "lesson_begin:\n.incbin \"" LESSON_WASM "\"\nlesson_end:\n"
         ".previous\n");
