@@ -348,7 +348,7 @@ static void run_part(void *data, int64_t i)
     const int64_t a = i * p->each, b = p->n - a < p->each ? p->n : a + p->each;
     if (p->part)
         p->part(p->data, a, b);
-    else
+    else if (a < __atomic_load_n(&p->first, __ATOMIC_RELAXED))
         tl_atomic_least(&p->first, p->find(p->data, a, b));
 }
 

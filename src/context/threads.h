@@ -56,7 +56,7 @@ void tl_for_parts(int threads, int64_t n, int64_t each,
                   void (*part)(void *data, int64_t a, int64_t b), void *data);
 
 /* The first of items 0 .. n - 1 that `find` looks for, or n. find: the first of a .. b - 1, or a
- * number of at least n. */
+ * number of at least n. Chunks behind a found one may be left out. */
 int64_t tl_find(int threads, int64_t n, int64_t each,
                 int64_t (*find)(const void *data, int64_t a, int64_t b), const void *data);
 

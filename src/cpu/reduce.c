@@ -13,7 +13,7 @@ enum {
     /* A thread folds nodes of at least 16 Ki elements, and a slab has at most about 512 nodes. */
     NODE_LEVEL_LEAST = 14,
     NODES_MOST_LEVEL = 9,
-    FIRST = 32 << 10, /* elements of the first piece */
+    PIECE = 32 << 10, /* elements after which a result may be known */
     SHORT = 512,      /* shorter rows of bytes are summed together */
     PACK = 16 << 10   /* bytes: half of a first-level cache, and small enough for any stack */
 };
@@ -193,27 +193,29 @@ tally_status tl_slab_nodes(tally *ctx, const tl_plan *plan, int threads, const t
 
 /* ---- the shape (driver.h) ---- */
 
-/* Is a result that differs from that of no elements the result of all elements? So it is for any
- * and all: a lattice of two truth values has a neutral one and one that absorbs. */
+/* Is a result that differs from that of no elements the result of all? So it is for any and all. */
 static int absorbs(const tl_scalar *op)
 {
     const int truth = op->widen == TL_WIDEN_NONZERO || op->widen == TL_WIDEN_NONZERO_LOW;
     return truth && op->exact && op->idempotent && op->result_bytes == 1;
 }
 
-/* Reduces dense elements, pieces of growing length, until the result is known. */
-static __attribute__((noinline)) void reduce_until_known(const tl_plan *plan, int threads,
-                                                         const char *x, int64_t n, char *y)
+typedef struct {
+    const tl_plan *plan;
+    const char *x;
+    int prefetch;
+    char empty; /* the result of no elements */
+} known_work;
+
+/* A piece whose result is that of all elements (tl_find). */
+static int64_t find_known(const void *data, int64_t a, int64_t b)
 {
-    char empty;
-    tl_counter c;
-    plan->op->empty(plan->par, &empty);
-    tl_counter_init(&c, 0);
-    for (int64_t m = FIRST; c.end < n; m *= 4) {
-        tl_push_slab(plan, threads, x + c.end * element_bytes(plan), tl_min(m, n - c.end), &c);
-        lower(plan, &c, y);
-        if (*y != empty) break;
-    }
+    const known_work *w = data;
+    tl_state s;
+    char y;
+    tl_fold(w->plan, &s, w->x + a * element_bytes(w->plan), b - a, a, w->prefetch);
+    w->plan->op->lower(&s, b - a, 0, w->plan->par, &y);
+    return y != w->empty ? a : INT64_MAX;
 }
 
 /* Reduces n dense elements. threads: more than 1 only for operators that absorb. */
@@ -225,8 +227,10 @@ static void reduce_dense(const tl_plan *plan, int threads, const char *x, int64_
         plan->op->empty(plan->par, y);
         return;
     }
-    if (n > FIRST && absorbs(plan->op)) {
-        reduce_until_known(plan, threads, x, n, y);
+    if (n > PIECE && absorbs(plan->op)) {
+        known_work w = {plan, x, prefetch, 0};
+        plan->op->empty(plan->par, &w.empty);
+        *y = (char)(w.empty ^ (tl_find(threads, n, PIECE, find_known, &w) < n));
         return;
     }
     tl_fold(plan, &s, x, n, 0, prefetch);
