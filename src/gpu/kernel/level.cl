@@ -530,7 +530,7 @@ KERNEL_OF(pack_columns)
         words ? pack_words(b, out, 2) : pack_few(b, out, 2);
     else if (each)
         words ? pack_words(b, out, 1) : pack_few(b, out, 1);
-#ifdef TL_CUDA /* PoCL makes wrong code of a second call, which has a barrier */
+#ifdef TL_CUDA /* PoCL compiles two such calls wrongly (test_opencl.sh) */
     else if (PACK_MORE(sizeof(state)) && more)
         pack_parts(b, out, (int)log, (int)more, node);
 #endif
