@@ -178,8 +178,8 @@ static void ends_of_lines(void)
     sums("# one\r1\r2\r# three\r3\r", ((tally_file_options){.format = "text"}), 6);
     sums("k,v\r\"a\rb\",2\r\"\r\",4\r", COLUMN("v"), 6);
     refuses("v\r1\r2\rx\r", COLUMN("v"), "/t:4:1: 'x' is not a number");
-    /* blocks of TL_TEXT_SHARE a thread, read in parts: with CR alone each line has 8 bytes and the last
-       byte of a block is a CR */
+    /* blocks of TL_TEXT_SHARE a thread, read in parts: with CR alone each line has 8 bytes and the
+       last byte of a block is a CR */
     const size_t capacity = 9 * (TL_TEXT_SHARE / 4);
     char *const big = malloc(capacity);
     static const char *const ends[] = {"\r", "\n", "\r\n"};

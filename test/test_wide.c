@@ -414,11 +414,14 @@ static void many_threads(void)
 
 /* ---- any and all, which stop where the result is known ---- */
 
+static char *known_at; /* the elements */
+
 /* n elements of one truth value, and at `place`, if that is one of them, the other. Elements from
  * `end` on cannot be read. */
-static void check_known(tally *ctx, const char *op, tally_dtype d, char *at, int64_t n,
-                        int64_t place, int64_t end)
+static void check_known(tally *ctx, const char *op, tally_dtype d, int64_t n, int64_t place,
+                        int64_t end)
 {
+    char *const at = known_at;
     const int64_t bytes = (int64_t)tally_dtype_size(d);
     const int all = strstr(op, "all") != NULL;
     const unsigned char expect = (unsigned char)(all ^ (place < n));
@@ -439,9 +442,8 @@ static void known(void)
     static const tally_dtype types[] = {TALLY_U8, TALLY_I32, TALLY_F16, TALLY_F64};
     enum { PIECE = 32 << 10, MOST = 64 * PIECE };
     static const int64_t places[] = {0, PIECE - 1, PIECE, 5 * PIECE - 1, MOST - 1, MOST};
-    char *const at =
-        mmap(NULL, MOST * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) return;
+    known_at = mmap(NULL, MOST * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (known_at == MAP_FAILED) return;
     for (int i = 0; i < 16; i++)
         for (int k = 0; k < 2; k++) {
             tally *const ctx = k ? wide : alone;
@@ -449,12 +451,12 @@ static void known(void)
             const tally_dtype d = types[i / 4];
             const int64_t known = check_below(6 * PIECE);
             /* other threads may read behind the piece that decides */
-            check_known(ctx, op, d, at, MOST, known, k ? MOST : (known / PIECE + 1) * PIECE);
-            check_known(ctx, op, d, at, MOST, places[check_below(6)], MOST);
+            check_known(ctx, op, d, MOST, known, k ? MOST : (known / PIECE + 1) * PIECE);
+            check_known(ctx, op, d, MOST, places[check_below(6)], MOST);
             const int64_t n = 1 + check_below(MOST);
-            check_known(ctx, op, d, at, n, check_below(MOST), n);
+            check_known(ctx, op, d, n, check_below(MOST), n);
         }
-    munmap(at, MOST * 8);
+    munmap(known_at, MOST * 8);
 }
 
 int main(void)
