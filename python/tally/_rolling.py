@@ -30,8 +30,8 @@ class Rolling:
     operator, also of one's own.
     """
 
-    # _direct: None, or x and its windows of rows, for the extension. An attribute takes long to read here, because
-    # the class has __getattr__, so a method reads this one alone.
+    # _direct: None, or x and its windows of rows, for the extension. An attribute takes long to
+    # read here, because the class has __getattr__, so a method reads this one alone.
     __slots__ = (
         "_direct", "_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype",
         "_start", "_end", "_sorted", "_back", "_each",

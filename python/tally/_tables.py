@@ -204,7 +204,8 @@ def _not_one(argument, word, names, hint=""):
     lower = {name.lower(): name for name in names}
     near = [] if count else get_close_matches(word.lower(), lower, 1)
     meant = f"did you mean {lower[near[0]]!r}? " if near else ""
-    return ValueError(f"{argument} is {word!r}: {meant}x has {count} columns of this name: {_listed(names)}{hint}")
+    has = f"x has {count} columns of this name: {_listed(names)}"
+    return ValueError(f"{argument} is {word!r}: {meant}{has}{hint}")
 
 
 def _of_column(wrong, name, table):

@@ -100,8 +100,8 @@ _OF_ROLLING = {"skipna": "NaN is no observation of a window, and min_periods=1 t
 
 
 def refuse(op, more, words, rolling=False, of=None):
-    """Raises for what a function does not take: arguments by place, and by names of other libraries. of: the function,
-    if it is not called as the operator."""
+    """Raises for what a function does not take: arguments by place, and by names of other libraries.
+    of: the function, if it is not called as the operator."""
     if more:
         first = more[0]
         given = f"dim={first!r}" if isinstance(first, str) else f"axis={first!r}" if isinstance(first, int) else "next="

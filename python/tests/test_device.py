@@ -120,7 +120,10 @@ for stream in (None, 1, 2):
     here(tally.rolling(on(gaps), 20.0, on=on(falling)).var(), tally.rolling(gaps, 20.0, on=falling).var())
     assert tally.Exact(on(x[::3])) == tally.Exact(x[::3])
 sentence(lambda: tally.groups(on(codes), 6), "codes: element ")
-sentence(lambda: tally.take(on(x), on(order + 1)), "is 500: must be in 0..499, the places of elements")
+sentence(
+    lambda: tally.take(on(x), on(order + 1)),
+    "is 500: must be in 0..499, the places of elements",
+)
 sentence(lambda: tally.bounds(on(codes), -1, 0), "keys: row ")
 sentence(lambda: tally.ranges(on(x), on(end), on(start), "sum"), "start")
 sentence(lambda: tally.ranges(on(x), on(start), on(end + 1), "sum"), "end")

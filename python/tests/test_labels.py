@@ -157,12 +157,30 @@ def test_words_of_other_libraries():
         (lambda: tally.mean(x, numeric_only=True), "mean has no numeric_only=: x.select_dtypes('number') has"),
         (lambda: tally.sum(x, min_count=1), "sum has no min_count=: tally.count(x) says"),
         (lambda: tally.window(x, "sum", 2, min_periods=1), "sum has no min_periods=: tally.rolling(x, 20, min_per"),
-        (lambda: tally.window(x, "sum", 2, step=2), "sum has no step=: tally.rolling(x, 20, step=2) takes it"),
-        (lambda: tally.window(x, "sum", 2, centre=True), "window got an unexpected keyword argument 'centre'"),
-        (lambda: tally.reduce(x, "sum", axes=0), "reduce got an unexpected keyword argument 'axes'"),
-        (lambda: tally.sum(x, axis=True), "axis is True: must be None, an integer or a tuple of integers"),
-        (lambda: tally.min(x, dtype="i8"), "dtype is 'i8': NumPy's has 64 bits and tally's 8: write int64 or int8"),
-        (lambda: tally.Stream("sum", "u8"), "dtype is 'u8': NumPy's has 64 bits and tally's 8: write uint64 or uint8"),
+        (
+            lambda: tally.window(x, "sum", 2, step=2),
+            "sum has no step=: tally.rolling(x, 20, step=2) takes it",
+        ),
+        (
+            lambda: tally.window(x, "sum", 2, centre=True),
+            "window got an unexpected keyword argument 'centre'",
+        ),
+        (
+            lambda: tally.reduce(x, "sum", axes=0),
+            "reduce got an unexpected keyword argument 'axes'",
+        ),
+        (
+            lambda: tally.sum(x, axis=True),
+            "axis is True: must be None, an integer or a tuple of integers",
+        ),
+        (
+            lambda: tally.min(x, dtype="i8"),
+            "dtype is 'i8': NumPy's has 64 bits and tally's 8: write int64 or int8",
+        ),
+        (
+            lambda: tally.Stream("sum", "u8"),
+            "dtype is 'u8': NumPy's has 64 bits and tally's 8: write uint64 or uint8",
+        ),
         (lambda: tally.wmean(x, "abc"), "the second array is a string"),
         (lambda: tally.mean(x, ddof=1), "mean has no ddof=: var, std, cov and their nan forms take it"),
         (lambda: tally.rolling(x, 2).mean(numeric_only=True), "mean has no numeric_only="),

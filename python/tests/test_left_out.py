@@ -272,7 +272,10 @@ def test_out_and_errors(rng):
         (lambda: tally.scan(x, "dot", axis=0, next=y, out=y), "out overlaps the second array"),
         (lambda: tally.reduce(x, "dot"), "next: 'dot' takes two arrays, x and next"),
         (lambda: tally.reduce(x, "sum", next=y), "next: 'sum' takes one array"),
-        (lambda: tally.dot(x, y[:3]), r"the second array has shape \(3, 5\): must broadcast to that of x, \(4, 5\)"),
+        (
+            lambda: tally.dot(x, y[:3]),
+            r"the second array has shape \(3, 5\): must broadcast to that of x, \(4, 5\)",
+        ),
         (lambda: tally.dot(x[0], y), "must broadcast"),
         (lambda: tally.sum(x, where=np.ones(4, bool)), r"where has shape \(4,\)"),
         (lambda: tally.sum(x, where=pa.array([1, None], pa.uint8())), "where has elements that are left out"),

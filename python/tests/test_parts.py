@@ -206,7 +206,10 @@ def test_errors(rng):
     for call, words in (
         (lambda: tally.Fragment("dot", x), "next: 'dot' takes two arrays, x and next"),
         (lambda: tally.Fragment("sum", x, next=y), "next: 'sum' takes one array"),
-        (lambda: tally.Fragment("dot", x, next=y[:3]), r"the second array has shape \(3,\): must broadcast"),
+        (
+            lambda: tally.Fragment("dot", x, next=y[:3]),
+            r"the second array has shape \(3,\): must broadcast",
+        ),
         (lambda: tally.Fragment("sum", x, where=np.ones(4, bool)), r"where has shape \(4,\)"),
         (lambda: tally.Stream("dot", "float64").push(x), "takes two arrays"),
         (lambda: tally.Stream("dot", "float32").push(x, next=y), "this stream takes float32"),

@@ -221,7 +221,10 @@ def test_what_is_refused():
         (lambda: tally.scan(numbers, "minmax"), "'minmax' gives several values"),
         (lambda: tally.cumulative_sum(numbers, include_initial=True), "include_initial: "),
         (lambda: tally.rolling(numbers, "2s", on="t"), "on is 't': x has 0 columns of this name: a"),
-        (lambda: tally.mean(frame, by="City"), "by is 'City': did you mean 'city'[?] x has 0 columns of this name"),
+        (
+            lambda: tally.mean(frame, by="City"),
+            "by is 'City': did you mean 'city'[?] x has 0 columns of this name",
+        ),
         (lambda: tally.sum(numbers, where=np.ones((1, 3), bool)), "where has shape"),
         (lambda: tally.dot(pl.DataFrame({"a": [1]}), pl.DataFrame({"b": [1]})), "the second array has the columns b"),
         (lambda: tally.dot(numbers, numbers.set_axis([5])), "differs from x in its index"),
