@@ -2,8 +2,9 @@
  *
  * pairs.c - two builds of the library in one process, in turns:
  *
- *     pairs [-t THREADS] BEFORE.so AFTER.so BYTES SECONDS JOB...
+ *     pairs [-t THREADS] [-p MICROSECONDS] BEFORE.so AFTER.so BYTES SECONDS JOB...
  *
+ *     -p: a turn is one call after a pause, in which the threads fall asleep
  *     JOB: reduce/sum/f32, scan/max/u8, window/mean/f64/50, reduce/max/i8/rows=8,
  *          scan/.../columns=1000, .../segments=20, scan/.../reversed,
  *          .../stride=3 (every third element and result), .../valid (one element in 97 is missing)
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "tally.h"
 
 typedef struct {
@@ -52,7 +54,8 @@ static const struct {
 enum { TYPES = sizeof types / sizeof *types };
 
 static library libraries[2];
-static int threads; /* 0: one, and processor time */
+static long threads; /* 0: one, and processor time */
+static long pause_us;
 
 static void stop(const char *what, const char *why)
 {
@@ -72,7 +75,7 @@ static void load(library *l, const char *path)
     if (!l->open || !l->reduce || !l->scan || !l->window || !l->operator)
         stop(path, "is no tally library");
     char device[32];
-    snprintf(device, sizeof device, "cpu,threads=%d", threads ? threads : 1);
+    snprintf(device, sizeof device, "cpu,threads=%ld", threads ? threads : 1);
     if (l->open(&l->ctx, device)) stop(path, "cannot be opened");
 }
 
@@ -88,6 +91,7 @@ static double run(const library *l, const job *j, long repeat)
     const tally_window_options window = {.before = j->width - 1};
     const tally_scan_options scan = {.reverse = j->reversed};
     tally_status status = TALLY_OK;
+    if (pause_us) nanosleep(&(struct timespec){.tv_nsec = pause_us * 1000}, NULL);
     double begin = now();
     for (long r = 0; r < repeat; r++)
         status |= *j->verb == 'r'   ? l->reduce(l->ctx, j->op, &j->in, j->out.data)
@@ -200,7 +204,7 @@ static void measure(const char *name, int64_t bytes, double seconds)
     memset(y, 1, written);
     const double once = run(&libraries[1], &j, 1);
     const int same = !memcmp(wanted, y, written);
-    const long repeat = once < 2e-4 ? 1 + (long)(4e-4 / once) : 1;
+    const long repeat = once < 2e-4 && !pause_us ? 1 + (long)(4e-4 / once) : 1;
     int turns = 0;
     for (double begin = now();
          turns < TURNS_MOST && (turns < TURNS_LEAST || now() - begin < seconds); turns++) {
@@ -227,12 +231,18 @@ static void measure(const char *name, int64_t bytes, double seconds)
 
 int main(int argc, char **argv)
 {
-    if (argc > 2 && !strcmp(argv[1], "-t")) {
-        threads = atoi(argv[2]);
-        argc -= 2;
-        argv += 2;
-    }
-    if (argc < 6) stop("usage", "pairs [-t THREADS] BEFORE.so AFTER.so BYTES SECONDS JOB...");
+    for (int c; (c = getopt(argc, argv, "+t:p:")) != -1;)
+        if (c == 't')
+            threads = atol(optarg);
+        else if (c == 'p')
+            pause_us = atol(optarg);
+        else
+            return 2;
+    argc -= optind - 1;
+    argv += optind - 1;
+    if (argc < 6)
+        stop("usage",
+             "pairs [-t THREADS] [-p MICROSECONDS] BEFORE.so AFTER.so BYTES SECONDS JOB...");
     for (int i = 0; i < 2; i++) load(&libraries[i], argv[1 + i]);
     for (int i = 5; i < argc; i++) measure(argv[i], atoll(argv[3]), atof(argv[4]));
     return 0;

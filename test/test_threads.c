@@ -271,6 +271,18 @@ static int faults(void)
     return failed;
 }
 
+/* Calls in a row are frequent; one after a pause is not. */
+static int frequent_calls(void)
+{
+    int failures = 0, seen = 0;
+    for (int k = 0; k < 3; k++) {
+        usleep(1000);
+        failures += tl_calls_are_frequent();
+    }
+    for (int k = 0; k < 1000; k++) seen += tl_calls_are_frequent(); /* some, on a busy machine */
+    return failures + !seen;
+}
+
 int main(void)
 {
     check_start();
@@ -280,6 +292,7 @@ int main(void)
     if (!check(!all("cpu,threads=1", &one, NULL), "one thread")) return check_finish();
     quotas();
     run("the pool's calls", some_calls);
+    run("calls in a row", frequent_calls);
     run("a fork of a process without threads", alone);
     run("a fork of a process with threads", forked);
     run("many callers, and forks in the middle of their calls", many_callers);

@@ -25,7 +25,8 @@
 
 enum {
     SPIN_NS = 20000,
-    RETRY_SECONDS = 2 /* after a failure, so that not every call meets the same limit again */
+    FREQUENT_NS = 100000,
+    RETRY_NS = 2000000000 /* after a failure, so that not every call meets the same limit again */
 };
 
 /* RUNNING_WATCHED: the caller sleeps until the worker is done. */
@@ -55,11 +56,11 @@ struct call {
 /* ---- the pool; `lock` guards it ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static worker *idle;         /* a stack: the last worker used comes first */
-static atomic_int count;     /* all workers, idle and lent */
-static int processors;       /* of the process; 0: not known yet */
-static int contexts;         /* number of open contexts */
-static time_t refused_until; /* after a failure no thread is created before this time */
+static worker *idle;          /* a stack: the last worker used comes first */
+static atomic_int count;      /* all workers, idle and lent */
+static int processors;        /* of the process; 0: not known yet */
+static int contexts;          /* number of open contexts */
+static int64_t refused_until; /* after a failure no thread is created before this time */
 
 /* this process is a child of a process with workers; it creates no threads */
 static atomic_int forked;
@@ -141,10 +142,13 @@ static void run(call *c, int number)
     if (__atomic_load_n(&c->next, __ATOMIC_RELAXED) < c->chunks) c->work(c->data, &w);
 }
 
-/* Each thread that starts wakes two more. That is faster than one thread that wakes all. */
-static void wake_next(call *c, int number)
+/* Each thread that starts wakes `fan` more. All start soonest if the caller wakes them, which takes
+ * longer than a few chunks: then it wakes two. */
+static void wake_next(const call *c, int number)
 {
-    for (int i = 2 * number; i < 2 * number + 2 && i < c->workers; i++) wake(c->worker[i]);
+    const int64_t chunks = c->chunks / (c->workers + 1), fan = chunks > 2 ? chunks : 2,
+                  first = number * fan;
+    for (int64_t i = first; i < first + fan && i < c->workers; i++) wake(c->worker[i]);
 }
 
 static void *worker_main(void *argument)
@@ -216,10 +220,8 @@ static void make_workers(call *c, int wanted)
         atomic_fetch_sub(&count, 1);
     }
 
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     pthread_mutex_lock(&lock);
-    refused_until = now.tv_sec + RETRY_SECONDS;
+    refused_until = nanoseconds() + RETRY_NS;
     pthread_mutex_unlock(&lock);
 }
 
@@ -227,20 +229,12 @@ static void make_workers(call *c, int wanted)
  * many threads as processors, or as one call requests. */
 static void lend_workers(call *c, int wanted)
 {
-    struct timespec now;
     pthread_mutex_lock(&lock);
     if (!processors) processors = tl_processors();
     for (; c->workers < wanted && idle; idle = idle->next) c->worker[c->workers++] = idle;
     const int most = (wanted > processors - 1 ? wanted : processors - 1) - atomic_load(&count);
     int more = wanted - c->workers < most ? wanted - c->workers : most;
-    if (more > 0 && refused_until) {
-        clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-        if (now.tv_sec < refused_until)
-            more = 0;
-        else
-            refused_until = 0;
-    }
-
+    if (more > 0 && nanoseconds() < refused_until) more = 0;
     if (more > 0) atomic_fetch_add(&count, more);
     pthread_mutex_unlock(&lock);
     if (more > 0) make_workers(c, more);
@@ -356,13 +350,8 @@ void tl_for_parts(int threads, int64_t n, int64_t each,
                   void (*part)(void *data, int64_t a, int64_t b), void *data)
 {
     assert(each > 0);
-    if (n > each) {
-        tl_for(threads, n / each + (n % each > 0), run_part,
-               &(parts){.n = n, .each = each, .part = part, .data = data});
-    } else if (n > 0) {
-        TL_LAW_FP;
-        part(data, 0, n);
-    }
+    tl_for(threads, n / each + (n % each > 0), run_part,
+           &(parts){.n = n, .each = each, .part = part, .data = data});
 }
 
 int64_t tl_find(int threads, int64_t n, int64_t each,
@@ -372,6 +361,13 @@ int64_t tl_find(int threads, int64_t n, int64_t each,
     parts all = {n, each, n, NULL, find, (void *)(uintptr_t)data};
     tl_for(threads, n / each + (n % each > 0), run_part, &all);
     return all.first;
+}
+
+int tl_calls_are_frequent(void)
+{
+    static atomic_llong last;
+    const int64_t now = nanoseconds();
+    return now - atomic_exchange(&last, now) < FREQUENT_NS;
 }
 
 void tl_pool_open(void)

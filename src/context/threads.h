@@ -64,6 +64,9 @@ int64_t tl_find(int threads, int64_t n, int64_t each,
 void tl_pool_open(void);
 void tl_pool_close(void);
 
+/* Whether this function was called at most 100 microseconds ago. If not, workers sleep. */
+int tl_calls_are_frequent(void);
+
 /* Locks of the process. In a child of fork all of them are free: another thread of the parent may
  * have held one, and would never release it in the child. */
 typedef enum tl_lock {

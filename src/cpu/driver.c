@@ -428,6 +428,12 @@ tally_status tl_run(tally *ctx, int threads, const tl_call *call)
         [TL_SCAN] = {&tl_scan_shape, &tl_exact_scan_shape},
         [TL_WINDOW] = {&tl_window_shape, &tl_exact_window_shape}};
     const int ranges = call->verb == TL_WINDOW && !tl_window_streams(call->window);
-    return run_shape(ctx, threads, call,
-                     ranges ? &tl_ranges_shape : shapes[call->verb][call->plan->exact != NULL]);
+    const tl_shape *const shape =
+        ranges ? &tl_ranges_shape : shapes[call->verb][call->plan->exact != NULL];
+    const tl_weight bytes = elements_of(call->in) * call->plan->op->elem_bytes;
+    const int64_t least = shape->least_bytes ? shape->least_bytes : TL_PARALLEL_BYTES;
+    if (threads > 1 && bytes > TL_PARALLEL_BYTES && bytes <= TL_WAKE_BYTES &&
+        least >= TL_PARALLEL_BYTES && call->plan->op->state_bytes <= 8 && !tl_calls_are_frequent())
+        threads = 1;
+    return run_shape(ctx, threads, call, shape);
 }

@@ -295,29 +295,29 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
         }
 
         k.x = x;
+        const int lowers = !packed && straight && (in_place || !to->direct); /* without staging */
         if (packed) { /* side by side, from registers to the first cache to their place */
             k.packed = to->out + i * width * buffers->result;
             k.out = buffers->r + (uintptr_t)k.packed % 64;
             k.out_step = width;
             k.stream = to->stream;
-            core->lanes_scan(&k, job->plan->par);
-            continue;
-        }
-        if (straight && (in_place || !to->direct)) { /* without staging */
+        } else if (lowers) {
             k.out = target(buffers, to, i, &k.out_step);
             k.stream = in_place && to->stream;
             if (job->reverse) {
                 k.out = (char *)k.out + (k.m - 1) * k.out_step * buffers->result;
                 k.out_step = -k.out_step;
             }
+        }
 
-            job->plan->core->lanes_scan(&k, job->plan->par);
+        core->lanes_scan(&k, job->plan->par);
+        if (packed) continue;
+        if (lowers) {
             const tl_matrix results = results_in_r(buffers, width);
             tl_lanes_store(buffers, to, &results, i, k.m);
             continue;
         }
 
-        job->plan->core->lanes_scan(&k, job->plan->par);
         tl_lower l = {.from = job->exclusive ? 0 : pad,
                       .n = at + !job->exclusive,
                       .rows = k.m,

@@ -369,7 +369,7 @@ static void scan_dense(tally *ctx, tl_scan *s, int threads, tl_scan_work work)
     const tl_scalar *op = s->plan->op;
 
     work.x_stride = work.y_stride = 1;
-    if (threads > 1 && work.n * op->elem_bytes >= 2 * TL_PARALLEL_BYTES) {
+    if (threads > 1 && work.n * op->elem_bytes > 2 * TL_PARALLEL_BYTES) {
         const int64_t size = (int64_t)1 << tl_scan_block_level(s->plan, work.n, threads),
                       head = -s->done.end & (size - 1);
         if (work.n - head > size) {

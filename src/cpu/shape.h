@@ -42,8 +42,13 @@ int tl_isa_find(const char *name);
  * A view is cut into dense pieces, threads compute them, and the law joins the results. Requires:
  * views are checked (view.h) and plans are resolved. Error: TALLY_NO_MEMORY only. */
 
-/* Calls with less data than this use one thread, because waking another takes microseconds. */
-enum { TL_PARALLEL_BYTES = 256 * 1024 };
+/* Calls with at most so much data use one thread; up to the second limit, if threads would have to
+ * be woken, which takes some 30 microseconds. Builds with asserts wake them: they are for tests. */
+#ifdef NDEBUG
+enum { TL_PARALLEL_BYTES = 256 << 10, TL_WAKE_BYTES = 1 << 20 };
+#else
+enum { TL_PARALLEL_BYTES = 256 << 10, TL_WAKE_BYTES = 0 };
+#endif
 
 /* Results of at least this size use non-temporal stores. */
 enum { TL_STREAM_BYTES = 4 * 1024 * 1024 };
