@@ -432,8 +432,9 @@ tally_status tl_run(tally *ctx, int threads, const tl_call *call)
         ranges ? &tl_ranges_shape : shapes[call->verb][call->plan->exact != NULL];
     const tl_weight bytes = elements_of(call->in) * call->plan->op->elem_bytes;
     const int64_t least = shape->least_bytes ? shape->least_bytes : TL_PARALLEL_BYTES;
-    if (threads > 1 && bytes > TL_PARALLEL_BYTES && bytes <= TL_WAKE_BYTES &&
-        least >= TL_PARALLEL_BYTES && call->plan->op->state_bytes <= 8 && !tl_calls_are_frequent())
+    const int64_t wake = TL_WAKE_BYTES >> (call->verb == TL_WINDOW);
+    if (threads > 1 && bytes > TL_PARALLEL_BYTES && bytes <= wake && least >= TL_PARALLEL_BYTES &&
+        call->plan->op->state_bytes <= 8 && !tl_calls_are_frequent())
         threads = 1;
     return run_shape(ctx, threads, call, shape);
 }

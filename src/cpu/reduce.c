@@ -295,5 +295,9 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
     return TALLY_OK;
 }
 
-const tl_shape tl_reduce_shape = {
-    .part = part, .whole = whole, .strided = strided, .rows = rows, .lanes = 1};
+const tl_shape tl_reduce_shape = {.part = part,
+                                  .whole = whole,
+                                  .strided = strided,
+                                  .rows = rows,
+                                  .least_bytes = 2 * TL_PARALLEL_BYTES,
+                                  .lanes = 1};
