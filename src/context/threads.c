@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -124,6 +125,8 @@ static void spin_while(atomic_int *state, int value)
             if (atomic_load_explicit(state, memory_order_acquire) != value) return;
             pause_a_little();
         }
+        /* a worker that is not needed may be on its caller's processor */
+        if (value == WAITING) sched_yield();
     } while (nanoseconds() < end);
 }
 
