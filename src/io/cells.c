@@ -133,7 +133,7 @@ TL_FORCE_INLINE int find_cell(tl_chunk *c, line *t, int64_t column)
 }
 
 /* The cell at t->p as a value. Sets t->q. */
-TL_FORCE_INLINE int read_value(line *t, tally_dtype dtype, void *value)
+TL_FORCE_INLINE int read_value(tl_chunk *c, line *t, tally_dtype dtype, void *value)
 {
     const char *at = t->p, *const stop = t->stop, d = t->l->delimiter;
     if (!t->l->decimal && tl_fast_value(&at, dtype, value)) {
@@ -145,7 +145,9 @@ TL_FORCE_INLINE int read_value(line *t, tally_dtype dtype, void *value)
     }
     t->q = cut_field(t, t->p);
 
-    return t->e ? tl_cell(dtype, t->s, t->e, t->l, value) : TL_CELL_QUOTE;
+    return !t->e         ? TL_CELL_QUOTE
+           : *t->l->date ? tl_time_value(c, t->s, t->e, value)
+                         : tl_cell(dtype, t->s, t->e, t->l, value);
 }
 
 /* Finds the text of the cell at t->p, for a key or a time. Returns TL_CELL_OK or why there is
@@ -213,7 +215,7 @@ TL_FORCE_INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally
             why = take_text(c, t, to, k);
             if (!why) continue;
         } else if (!why) {
-            why = read_value(t, dtype,
+            why = read_value(c, t, dtype,
                              to->values + (chosen == 1 ? 0 : (size_t)t->l->want[k].place * size));
         }
 

@@ -127,7 +127,8 @@ typedef struct tl_layout {
     int quotes;       /* fields may be in quotes "...", RFC 4180 */
     int comment;      /* lines that begin with this character are skipped; -1: none */
     char thousands;   /* between groups of three digits; 0: none */
-    char decimal;     /* before a fraction; 0: a point */
+    char decimal;     /* before a fraction; 0: a point, and numbers are read by the fast path */
+    char date[48];    /* "", or the first date, if the values are dates */
 
     /* a row of `columns` values per line (ndim 2); else one column, or every cell (ndim 1) */
     int table;
@@ -342,6 +343,7 @@ int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e);
 enum { TL_NUMBERS_BYTES = 4 * (10000 + 4) + 16 };
 void tl_time_numbers(char *out);
 int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *key);
+int tl_time_value(tl_chunk *c, const char *s, const char *e, void *value); /* a date as i64 */
 int tl_time_part_named(const char *s, const char *e, const char **end);
 const char *tl_time_part_name(int part);
 

@@ -174,7 +174,7 @@ static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
             "the time '$1' is before $2, the last one$3 above: times must not fall$4",
         "the time '$1' does not go with $2 above: times must all be in -2^63 .. 2^63 - 1, or "
         "all in 0 .. 2^64 - 1",
-        "'$1' is a number: a part such as .day needs a time (2024-05-01T13:30:00.5Z)"};
+        "'$1' is a number, and no date (2024-05-01T13:30:00.5Z)"};
     const char *more = bad->first ? say_header : "";
     if (bad->why != TL_CELL_TIME) more = l->keys ? " of its group" : "";
 

@@ -176,7 +176,7 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
         if (*n < want || want == RECORDS_MOST) return TALLY_OK;
         const tl_lines t = {r, *n, l, f->info.dtype};
         if ((o->header || tl_header_guess(&t, NULL) != TL_HEADER_UNCERTAIN) &&
-            (o->column || tl_columns_known(&t)))
+            ((o->column && !o->dates) || tl_columns_known(&t)))
             return TALLY_OK;
     }
 }

@@ -130,6 +130,7 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     f->info.shape[0] = f->info.elements = -1;
     if (l->table) f->info.shape[1] = l->columns;
     f->info.header = l->header;
+    f->info.date = *l->date ? l->date : NULL;
     f->info.columns = (const char *const *)l->names;
     f->info.key_columns = l->keys;
     f->info.keys = (const char *const *)l->key_names;
