@@ -4,7 +4,10 @@
     file --batches--> streams, one for each operator and column --> rows of results --> text, CSV, Parquet, Arrow
 
 A batch is read, folded and dropped, so memory does not grow with the file; with --by the keys' codes and the columns
-are held."""
+are held. Row groups of Parquet that are small are decoded ahead, one on each thread."""
+
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +20,7 @@ from ._output import writer
 __all__ = ["Usage", "run"]
 
 _ROWS = 1 << 17
+_AHEAD = 1 << 28  # the most bytes of row groups that are decoded at a time
 
 
 class Usage(Exception):
@@ -58,7 +62,23 @@ class File:
             )
 
     def _parquet(self, names):
-        yield from self._file.iter_batches(_ROWS, columns=names)
+        meta = self._file.metadata
+        ahead = _groups_ahead(meta, names)
+        if ahead < 2:
+            yield from self._file.iter_batches(_ROWS, columns=names)
+            return
+
+        def read(at):  # a reader serves one thread at a time
+            own = type(self._file)(self.path, memory_map=True, metadata=meta)
+            return own.read_row_group(at, columns=names, use_threads=False)
+
+        with ThreadPoolExecutor(ahead) as pool:
+            waiting = deque()
+            for at in range(meta.num_row_groups + ahead):
+                if at >= ahead:
+                    yield from waiting.popleft().result().to_batches(_ROWS)
+                if at < meta.num_row_groups:
+                    waiting.append(pool.submit(read, at))
 
     def _arrow(self, names):
         for at in range(self._file.num_record_batches):
@@ -106,6 +126,15 @@ class File:
             listed = ", ".join(f"{at + 1} {self.schema.names[at]!r}" for at in found) or "none"
             raise Usage(f"{self.path}: {len(found)} columns have numbers: {listed}; choose with --column")
         return [self.schema.names[found[0]]]
+
+
+def _groups_ahead(meta, names):
+    """How many row groups to decode at a time: 1 if they are large, or if there is one thread."""
+    paths = [meta.schema.column(at).path for at in range(meta.num_columns)]
+    chosen = [at for at, path in enumerate(paths) if path.startswith(tuple(names))]
+    groups = (meta.row_group(at) for at in range(meta.num_row_groups))
+    sizes = (sum(group.column(at).total_uncompressed_size for at in chosen) for group in groups)
+    return min(_core.about()[2], meta.num_row_groups, _AHEAD // max(1, *sizes))
 
 
 def _cut(batch):

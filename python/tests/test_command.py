@@ -57,6 +57,28 @@ def files(tmp_path_factory):
     return folder, table
 
 
+def test_row_groups_ahead(files, monkeypatch):
+    """Row groups that are decoded ahead, and batches of large ones, come in the order of the file."""
+    from tally import _files
+
+    folder, table = files
+    meta = pq.ParquetFile(folder / "t.parquet").metadata
+    for most, ahead in ((_files._AHEAD, 3), (1, 0)):
+        monkeypatch.setattr(_files, "_AHEAD", most)
+        with tally.device("cpu,threads=3"):
+            assert _files._groups_ahead(meta, ["v"]) == ahead
+        for threads in (1, 3):
+            parts = list(tally_batches(folder / "t.parquet", threads))
+            assert pa.Table.from_batches(parts).equals(table.select(["v", "city"]))
+
+
+def tally_batches(path, threads):
+    from tally import _files
+
+    with tally.device(f"cpu,threads={threads}"):
+        yield from _files.File(str(path)).batches(["v", "city"])
+
+
 DATES = {
     "day": (pa.date32(), [19000, -3, None, 20000]),
     "ms": (pa.date64(), [86_400_000, 0, None, -86_400_000]),
