@@ -227,23 +227,6 @@ TL_FORCE_INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally
     return why;
 }
 
-/* The delimiters from t->q to the line's end. Compilers make a vector of the bytes of a block; of
- * the last, those after the end are readable (TL_PAD) and not counted. */
-TL_FORCE_INLINE int64_t delimiters_after(const line *t)
-{
-    enum { BLOCK = 32 };
-    const char d = t->l->delimiter;
-    int64_t found = 0;
-
-    for (const char *p = t->q; p < t->stop; p += BLOCK) {
-        const uint8_t left = t->stop - p < BLOCK ? (uint8_t)(t->stop - p) : BLOCK;
-        uint8_t here = 0;
-        for (uint8_t i = 0; i < BLOCK; i++) here += (p[i] == d) & (i < left);
-        found += here;
-    }
-    return found;
-}
-
 /* csv without --keep may have fewer cells than the first line, and more that are empty. */
 TL_FORCE_INLINE int check_width(tl_chunk *c, line *t)
 {
@@ -251,7 +234,8 @@ TL_FORCE_INLINE int check_width(tl_chunk *c, line *t)
     const int exact = !l->delimiter || l->keep;
     int more = t->cell >= l->fields;
     if (l->want[l->columns + l->keys + l->times - 1].role != TL_VALUE) t->q = cut_field(t, t->p);
-    const int64_t cells = t->cell + 1 + (t->simple ? delimiters_after(t) : 0);
+    const int64_t cells =
+        t->cell + 1 + (t->simple ? tl_count(t->q, (size_t)(t->stop - t->q), l->delimiter) : 0);
     if (t->simple && (cells == l->fields || (cells < l->fields && !exact))) return TL_CELL_OK;
 
     while (!more && t->q < t->stop && *t->q != '\n') {

@@ -365,8 +365,7 @@ static void find_date(const struct choice *c)
         const tl_field_text *const x = tl_first_known_cell(&c->lines, c->from, l->want[k].column);
         *l->date = 0;
         if (!x || tl_time_parse(x->s, x->e, &t) || tl_time_kind(t.frame) == 1) return;
-        assert((size_t)(x->e - x->s) < sizeof l->date);
-        sprintf(l->date, "%.*s", (int)(x->e - x->s), x->s);
+        snprintf(l->date, sizeof l->date, "%.*s", (int)(x->e - x->s), x->s);
     }
 
     c->f->info.dtype = TALLY_I64;

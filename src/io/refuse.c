@@ -148,13 +148,10 @@ static void fill(char *out, const char *sentence, const char *const *parts)
 static void other_frame(char *out, const tl_bad *bad)
 {
     const char *const text = bad->text, *const other = bad->other;
+    const int zone = strchr("Z+-", *other) != NULL;
     snprintf(out, SENTENCE, "the time '%s' cannot be compared with that of line %ld, which %s%s%s",
-             text, bad->other_line,
-             strcmp(other, "a number") == 0  ? "is "
-             : strcmp(other, "no zone") == 0 ? "has "
-                                             : "has the zone ",
-             other,
-             strchr("Z+-", *other) && strlen(text) > 8 && strpbrk(text + 8, "zZ+-")
+             text, bad->other_line, zone ? "has the zone " : "", other,
+             zone && strlen(text) > 8 && strpbrk(text + 8, "zZ+-")
                  ? "; --utc takes times of several zones as UTC"
                  : "");
 }

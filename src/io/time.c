@@ -195,7 +195,7 @@ void tl_time_frame(int frame, char *out, size_t capacity)
 {
     const int east = frame - ZONED, minutes = east < 0 ? -east : east;
     if (frame < ZONED / 2)
-        snprintf(out, capacity, frame == LOCAL ? "no zone" : "a number");
+        snprintf(out, capacity, frame == LOCAL ? "has no zone" : "is a number");
     else if (!east)
         snprintf(out, capacity, "Z");
     else
