@@ -355,7 +355,7 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
     return o->column ? TALLY_OK : choose_by_content(c);
 }
 
-/* Sets l->date, if the first cell of each column of values is a date. */
+/* Sets l->date if the first cell of each column of values is a date. */
 static void find_date(const struct choice *c)
 {
     tl_layout *const l = c->l;
