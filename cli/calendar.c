@@ -7,7 +7,9 @@
  *    noleap, all_leap     365 or 366 days in every year
  *    360_day              twelve months of 30 days
  *
- * Days are counted from January 1 of the year 0 of the calendar; `standard` counts as Gregorian. */
+ * Days are counted from January 1 of the year 0 of the calendar; `standard` counts as Gregorian.
+ *
+ * Also dates of text and csv, which are written as the file writes its first one. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -315,4 +317,71 @@ int32_t calendar_value(const date *d, int part)
 {
     const int values[] = {0, d->month % 12 / 3 + 1, d->month, d->day, d->hour, d->dayofyear};
     return part ? values[part] : (int32_t)d->year;
+}
+
+/* ---- dates of text and csv ---- */
+
+/* The operators that dates have. The first DATED give dates, the others indexes and counts. */
+static const char *const dated[] = {"min",    "max",    "minmax", "first", "last",
+                                    "argmin", "argmax", "count",  NULL};
+enum { DATED = 5 };
+
+int date_result(const char *op)
+{
+    int at = 0;
+    if (!strncmp(op, "nan", 3)) op += 3;
+    while (dated[at] && strcmp(dated[at], op) != 0) at++;
+    return at < DATED ? 1 : dated[at] ? 0 : -1;
+}
+
+int date_refuse(const char *label, const char *op)
+{
+    return usage("%s: the column has dates, and dates have no '%s': they have min, max, minmax, "
+                 "first, last, argmin, argmax and count",
+                 label, op);
+}
+
+void date_form(char form[DATE_BYTES], const char *first, int utc)
+{
+    snprintf(form, DATE_BYTES, "%s", first);
+    char *const zone = strlen(form) > 10 ? strpbrk(form + 9, "Zz+-") : NULL;
+    if (zone && utc) strcpy(zone, "Z");
+}
+
+/* The nanoseconds that a zone, such as +01:00 or Z, is east of UTC. */
+static int64_t east_of(const char *zone)
+{
+    int hours = 0, minutes = 0;
+    if (*zone != '+' && *zone != '-') return 0;
+    sscanf(zone + 1, "%2d", &hours);
+    sscanf(zone + 3 + (zone[3] == ':'), "%2d", &minutes);
+    return (*zone == '-' ? -60000000000 : 60000000000) * (hours * 60 + minutes);
+}
+
+void date_text(const char *form, int64_t nanos, char out[DATE_BYTES])
+{
+    const int wide = form[4] == '-', timed = strlen(form) > 10;
+    const char *const zone = timed ? form + 9 + strcspn(form + 9, "Zz+-") : "",
+                      *const point = timed ? strpbrk(form, ".,") : NULL;
+    const __int128 local = (__int128)nanos + east_of(zone);
+    const int64_t days = (int64_t)(local / day_nanos) - (local % day_nanos < 0),
+                  of_day = (int64_t)(local - (__int128)days * day_nanos);
+    date d;
+    date_of(GREGORIAN, days + day_of(GREGORIAN, 1970, 1, 1), &d);
+    int at = sprintf(out, wide ? "%04d-%02d-%02d" : "%04d%02d%02d", (int)d.year, d.month, d.day);
+    if (!timed && !of_day) return;
+
+    const int64_t sec = 1000000000, minutes = of_day / (60 * sec);
+    at += sprintf(out + at, wide ? "%c%02d:%02d" : "%c%02d%02d", timed ? form[wide ? 10 : 8] : 'T',
+                  (int)minutes / 60, (int)minutes % 60);
+    /* the seconds, and the digits after the point, that the form has or this time needs */
+    if ((timed && zone - form > (wide ? 16 : 13)) || of_day % (60 * sec))
+        at += sprintf(out + at, wide ? ":%02d" : "%02d", (int)(of_day / sec % 60));
+    if (point || of_day % sec) {
+        const ptrdiff_t least = point ? zone - point : 0;
+        const int begin = at;
+        at += sprintf(out + at, ".%09d", (int)(of_day % sec));
+        while (at - begin > least && out[at - 1] == '0') out[--at] = 0;
+    }
+    strcpy(out + at, zone);
 }

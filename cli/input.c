@@ -86,6 +86,10 @@ static int file_options(const options *o, tally_file_options *f)
     f->by = has(o, OPT_axis) ? NULL : o->value[OPT_by];
     f->variable = o->value[OPT_variable];
     f->by_time = f->by && (has(o, OPT_last) || has(o, OPT_next));
+    f->dates = o->verb == VERB_reduce;
+    static const enum option numbers[] = {OPT_axis,  OPT_segments, OPT_valid,    OPT_with,
+                                          OPT_minus, OPT_shape,    OPT_precision};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) f->dates &= !has(o, numbers[i]);
     int code = dtype_option(o, OPT_dtype, &f->dtype);
     if (!code) code = character_options(o, f);
     if (!code) code = opt_count(o, OPT_skip_lines, 0, INT64_MAX, 0, &f->skip_lines);

@@ -25,19 +25,12 @@ void put_json(FILE *f, const char *before, const char *text)
     fputc('"', f);
 }
 
-static void put_value(FILE *f, tally_dtype dtype, const void *value)
+static void put_value(FILE *f, const result *r, int64_t at, int bits)
 {
-    char text[64];
-    tally_format_value(dtype, value, 0, text, sizeof text);
-    const int number = strspn(text, "-+.0123456789eE") == strlen(text);
+    char text[RESULT_BYTES];
+    result_text(r, at, bits, text);
+    const int number = !bits && !r->date && strspn(text, "-+.0123456789eE") == strlen(text);
     fprintf(f, number ? "%s" : "\"%s\"", text);
-}
-
-static void put_bits(FILE *f, tally_dtype dtype, const void *value)
-{
-    char text[64];
-    tally_format_value(dtype, value, 1, text, sizeof text);
-    fprintf(f, "\"%s\"", text);
 }
 
 void json_begin(FILE *f, const char *file, tally_dtype dtype)
@@ -49,10 +42,8 @@ void json_begin(FILE *f, const char *file, tally_dtype dtype)
 /* Writes the values of a result, or their bits. A result without a value is null. */
 static void put_list(FILE *f, const result *r, int64_t count, int bits)
 {
-    const size_t size = tally_dtype_size(r->info.output);
     const int lanes = r->info.lanes;
-    const char *at = r->bits;
-    for (int64_t i = 0; i < count; i++, at += size * (size_t)lanes) {
+    for (int64_t i = 0; i < count; i++) {
         if (i) fputs(", ", f);
         if (!has_value(r->indexes, i)) {
             fputs("null", f);
@@ -61,7 +52,7 @@ static void put_list(FILE *f, const result *r, int64_t count, int bits)
         if (lanes > 1) fputc('[', f);
         for (int lane = 0; lane < lanes; lane++) {
             if (lane) fputs(", ", f);
-            (bits ? put_bits : put_value)(f, r->info.output, at + (size_t)lane * size);
+            put_value(f, r, i * lanes + lane, bits);
         }
         if (lanes > 1) fputc(']', f);
     }

@@ -14,6 +14,15 @@ int result_open(result *r, tally *ctx, const char *op, tally_dtype dtype, int64_
     return code;
 }
 
+void result_text(const result *r, int64_t at, int hex, char *out)
+{
+    const char *const value = (char *)r->bits + (size_t)at * tally_dtype_size(r->info.output);
+    if (r->date && !hex)
+        date_text(r->date, whole_value(TALLY_I64, value), out);
+    else
+        tally_format_value(r->info.output, value, hex, out, RESULT_BYTES);
+}
+
 /* Whether there are several files with results of their own, so that results need file names. */
 static int several(const options *o) { return o->nargs > 2 && !axis_named(o); }
 

@@ -5,14 +5,24 @@
 
 #include "input.h"
 
+/* ---- calendar.c: dates of text and csv, which are written as the file writes its first one ---- */
+enum { DATE_BYTES = 64 };
+/* Whether an operator gives dates of dates; -1: it cannot be computed of dates. */
+int date_result(const char *op);
+int date_refuse(const char *label, const char *op); /* the error for such an operator */
+/* The form of dates: the first date, with Z as its zone if all zones are read as UTC. */
+void date_form(char form[DATE_BYTES], const char *first, int utc);
+void date_text(const char *form, int64_t nanos, char out[DATE_BYTES]); /* since 1970 */
+
 /* ---- answers: the results for a file: of reduce; for json_answer of all verbs ---- */
 typedef struct result {
     const char *op; /* as the user wrote it; for --by with several columns OP.COLUMN */
     char *name;     /* the allocated memory of op, or NULL */
     tally_operator_info info;
-    void *bits;      /* count results of info.lanes values */
-    void *indexes;   /* NULL, or an index for each; below 0: it has no value (has_value) */
-    char digest[65]; /* "", or their SHA-256 (digest_of) */
+    void *bits;       /* count results of info.lanes values */
+    void *indexes;    /* NULL, or an index for each; below 0: it has no value (has_value) */
+    char digest[65];  /* "", or their SHA-256 (digest_of) */
+    const char *date; /* NULL, or the form of the dates that they are (date_text) */
 } result;
 typedef struct answer {
     const char *file;
@@ -40,6 +50,7 @@ typedef struct answer {
     /* the NetCDF file whose coordinates are copied to the output; else NULL */
     tally_file *source;
     struct times_of *times; /* netcdf: the times of what was reduced; or NULL */
+    char date[DATE_BYTES];  /* "", or the form of the dates that the elements are */
     result *results;
     int ops, all; /* results that are printed; all results */
 } answer;
@@ -48,6 +59,9 @@ int result_open(result *r, tally *ctx, const char *op, tally_dtype dtype, int64_
 int print_answers(tally *ctx, const answer *answers, int files, const options *o); /* output.c */
 /* Checks before anything is read that print_answers can print `ops` operators. */
 int output_check(const options *o, int ops);
+/* Writes value number `at` of a result as text, into RESULT_BYTES; hex: its bits. */
+enum { RESULT_BYTES = 80 };
+void result_text(const result *r, int64_t at, int hex, char *out);
 
 /* ---- empty.c: results without a value (--empty, --out-valid) ---- */
 /* Checks that the results go to a format for which the options were made. */

@@ -42,6 +42,8 @@ static int open_inputs(reduction *r, char *const *more)
     r->buffer = memory_for(&code, "the reading buffer", READ_BYTES, 1);
     if (!code && !r->by && has(o, OPT_shape)) code = input_reshape(&r->in, o->value[OPT_shape]);
     if (!code) code = minus_apply(&r->in, o);
+    for (int i = 0; i < r->j->ops.count && !code && r->in.info.date; i++)
+        if (date_result(r->j->ops.name[i]) < 0) code = date_refuse(r->in.label, r->j->ops.shown[i]);
     return code ? code : second_open(&r->j->beside, &r->in, o, &r->j->ops);
 }
 
@@ -121,6 +123,9 @@ static void describe_answer(reduction *r)
     memcpy(a->shape, in->shape, sizeof a->shape);
     if (in->ndim == 1) a->shape[0] = in->n;
     if (in->columns) a->shape[0] = in->n / in->columns;
+    if (in->info.date && in->n) date_form(a->date, in->info.date, has(j->o, OPT_utc));
+    for (int i = 0; i < a->ops && *a->date; i++)
+        if (date_result(a->results[i].info.name) > 0) a->results[i].date = a->date;
     const int64_t bytes = in->info.bytes_read > 0 ? in->info.bytes_read
                                                   : in->n * (int64_t)tally_dtype_size(in->dtype);
     for (int i = 0; i < j->ops.count; i++) {

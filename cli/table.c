@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CELL = 80 };
+enum { CELL = RESULT_BYTES };
 
 const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t bytes)
 {
@@ -64,10 +64,7 @@ static const char *value_of(table *t, const answer *a, int64_t row, int c)
     const result *const r = &a->results[t->column[c].result];
     if (o->digest) return r->digest;
     if (o->empty && !has_value(r->indexes, row)) return o->empty;
-    const int64_t at = row * r->info.lanes + t->column[c].lane;
-    tally_format_value(r->info.output,
-                       (const char *)r->bits + (size_t)at * tally_dtype_size(r->info.output),
-                       o->hex, t->cell, CELL);
+    result_text(r, row * r->info.lanes + t->column[c].lane, o->hex, t->cell);
     return t->cell;
 }
 

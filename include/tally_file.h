@@ -84,6 +84,10 @@ typedef struct tally_file_options {
     char decimal; /* csv, text: the character before a fraction; 0: '.'. Or ',', as in 3,14 */
     /* text, csv: lines to skip at the beginning, before the header */
     int64_t skip_lines;
+    /* csv, text, with `column`: if all these columns have dates, such as 2024-05-01 or the times of
+     * tally_file_read_times, the elements are their nanoseconds since 1970, of dtype i64. Without
+     * it, or with dtype, a date is a bad cell */
+    int dates;
 } tally_file_options;
 
 typedef struct tally_file_info {
@@ -112,7 +116,7 @@ typedef struct tally_file_info {
     const char *const *keys; /* with a header: the names of the key columns; else NULL */
     /* netcdf: the names of the dimensions (NULL for a single value); else NULL */
     const char *const *dimensions;
-    /* options.by_time, the kind of the times read so far: 0 none read, 1 numbers, 2 times without
+    /* options.by_time and dates, the kind of the times read so far: 0 none read, 1 numbers, 2 times without
      * a zone, 3 times with a zone */
     int times;
     int64_t comments; /* a table: lines skipped so far because they are comments */
@@ -124,6 +128,8 @@ typedef struct tally_file_info {
     const char *units, *calendar;
     /* netcdf: the variable's name, and its attributes of these names; else NULL */
     const char *variable, *long_name, *standard_name, *bounds;
+    /* options.dates: the first date of the leftmost column, if the elements are dates; else NULL */
+    const char *date;
 } tally_file_info;
 
 /* Opens a file for reading. path "-" is standard input. options NULL: all zero, guess everything.

@@ -155,8 +155,10 @@ static void every_way(const uint8_t *data, size_t size, const char *format)
     static const char *const keys[] = {NULL, NULL, "1", "2,a"};
     const uint8_t a = data[0], b = data[1];
     data += 2, size -= 2;
+    const int dates = (a ^ b) % 5 == 0;
     const tally_file_options o = {.format = format,
-                                  .dtype = (tally_dtype)(1 + (a >> 1) % 12),
+                                  .dtype = dates ? 0 : (tally_dtype)(1 + (a >> 1) % 12),
+                                  .dates = dates,
                                   .column = columns[b & 7],
                                   .by = keys[(a >> 1) / 12 & 3],
                                   .by_time = (a >> 1) / 12 >> 2 & 1 && keys[(a >> 1) / 12 & 3],

@@ -30,6 +30,35 @@ ok 'printf "a,v\r1,2\r3,4\r" | tally scan sum --column v --keep' $'a,v,sum\n1,2,
 ok 'printf "1\r# 9\r2\r" | tally reduce sum' 3
 bad 2 "printf '1 000\n2 000\n' | tally reduce sum --thousands ' '" "tally: thousands is ' ': must be one of , ' _ and a space, and not the delimiter"
 
+# ---- columns of dates: results are written as the first date of the leftmost column is ----
+printf 'day,at,x\n2024-02-29,2024-05-01 12:00,1\n1999-12-31,2024-05-01 09:30:01.5,1\n2024-03-01,1969-12-31 23:59,2\n' >dates.csv
+ok 'tally reduce max,min,first,last,argmax,count --column day dates.csv' "max${t}min${t}first${t}last${t}argmax${t}count
+2024-03-01${t}1999-12-31${t}2024-02-29${t}2024-03-01${t}2${t}3"
+ok 'tally reduce minmax,nanlast --column at --to csv dates.csv' $'minmax.min,minmax.max,nanlast\n1969-12-31 23:59,2024-05-01 12:00,1969-12-31 23:59'
+ok 'tally reduce max --by x --column day,at --to csv dates.csv' $'x,max.day,max.at\n1,2024-02-29,2024-05-01T12:00\n2,2024-03-01,1969-12-31T23:59'
+ok 'tally reduce min --by day.year --column at dates.csv' "year${t}min
+2024${t}1969-12-31 23:59
+1999${t}2024-05-01 09:30:01.5"
+ok 'tally reduce max --column day --json dates.csv | grep -o "\"value\": [^,]*"' '"value": "2024-03-01"'
+ok 'tally reduce max --column day --hex dates.csv' 0x17b87ae90fe90000
+ok 'tally reduce missing --column day dates.csv' 0
+for form in 2024-02-29 2024-02-29T00:00 20240229T2359 20240229T235959.123456789Z '2024-02-29 01:02:03.40' 2024-02-29T01:02:03.000-03:30 \
+    2024-02-29t01:02:03+0530 1677-09-22 2262-04-10T00:00:00+23 1970-01-01T00:00:00.000000001 1969-12-31T23:59:59.999999999z; do
+    ok "printf 'a\n%s\n' '$form' | tally reduce max --delimiter , --column a" "$form"
+done
+bad 2 'tally reduce max,sum --column day dates.csv' "tally: dates.csv: the column has dates, and dates have no 'sum': they have min, max, minmax, first, last, argmin, argmax and count"
+bad 2 'tally reduce corr --column day,at dates.csv' "tally: dates.csv: the column has dates, and dates have no 'corr': they have min, max, minmax, first, last, argmin, argmax and count"
+bad 1 'tally reduce max --column day,x dates.csv' "tally: dates.csv:2:1: '2024-02-29' is not a number; --skip-bad skips and counts such cells"
+bad 1 'tally scan max --column day dates.csv' "tally: dates.csv:2:1: '2024-02-29' is not a number; --skip-bad skips and counts such cells"
+printf 'a\n2024-05-01T00:00:00+02:00\n2024-05-01T00:30:00+03:00\n7\n' >zones.csv
+bad 1 'tally reduce max --column a zones.csv' "tally: zones.csv:3:1: the time '2024-05-01T00:30:00+03:00' cannot be compared with that of line 2, which has the zone +02:00; --utc takes times of several zones as UTC"
+bad 1 'tally reduce max --column a --utc zones.csv' "tally: zones.csv:4:1: '7' is a number, and no date (2024-05-01T13:30:00.5Z)"
+ok 'tally reduce min,max --column a --utc --skip-bad --quiet zones.csv | tail -n 1' "2024-04-30T21:30:00Z${t}2024-04-30T22:00:00Z"
+# of many lines, which several threads read, the number is found too
+{ echo a && yes 2024-05-01T00:00:00 | head -n 200000 && echo 2024 && yes 2024-05-02T00:00:00 | head -n 200000; } >many.csv
+bad 1 'tally reduce max --column a --threads 4 many.csv' "tally: many.csv:200002:1: '2024' is a number, and no date (2024-05-01T13:30:00.5Z)"
+ok 'tally reduce max,count --column a --threads 4 --skip-bad --quiet many.csv | tail -n 1' "2024-05-02T00:00:00${t}400000"
+
 # ---- lines with more cells than the first one, or fewer ----
 # a column of numbers beside signs is not left out silently; one of other words is
 for cell in '5%' '$5' '-5 %' '(5)' '"3,14%"' '£4.9' '5 €' '−5' '<5'; do
@@ -75,7 +104,7 @@ ok 'tally window sum --by t --last 1 --column v --decimal , comma.csv' $'1\n3\n6
 ok 'sed s/^/2024-05-01T00:00:0/ comma.csv | sed 1s/.*/t\;v/ | tally window sum --by t --last 1s --column v --decimal , --keep' $'t;v;sum\n2024-05-01T00:00:01,5;1;1\n2024-05-01T00:00:02,25;2;3\n2024-05-01T00:00:02,5;4;6'
 bad 1 'tally window sum --by t --last 1 --column v comma.csv' "tally: comma.csv:2:1: '1,5' is neither a time (2024-05-01T13:30:00.5Z) nor a number"
 bad 1 'sed 4s/,/./ comma.csv | tally window sum --by t --last 1 --column v --decimal ,' "tally: standard input:4:1: '2.5' is neither a time (2024-05-01T13:30:00.5Z) nor a number"
-bad 1 'tally reduce sum --by t.day --column v --decimal , comma.csv' "tally: comma.csv:2:1: '1,5' is a number: a part such as .day needs a time (2024-05-01T13:30:00.5Z)"
+bad 1 'tally reduce sum --by t.day --column v --decimal , comma.csv' "tally: comma.csv:2:1: '1,5' is a number, and no date (2024-05-01T13:30:00.5Z)"
 bad 1 'sed 2s/1,5/x/ comma.csv | tally reduce sum --by t.day --column v --header yes' "tally: standard input:2:1: 'x' is neither a time (2024-05-01T13:30:00.5Z) nor a number"
 
 # ---- lines of many lengths, whose cells are counted in blocks ----

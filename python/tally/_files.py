@@ -4,7 +4,10 @@
     file --batches--> streams, one for each operator and column --> rows of results --> text, CSV, Parquet, Arrow
 
 A batch is read, folded and dropped, so memory does not grow with the file; with --by the keys' codes and the columns
-are held."""
+are held. Row groups of Parquet that are small are decoded ahead, one on each thread."""
+
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +20,7 @@ from ._output import writer
 __all__ = ["Usage", "run"]
 
 _ROWS = 1 << 17
+_AHEAD = 1 << 28  # the most bytes of row groups that are decoded at a time
 
 
 class Usage(Exception):
@@ -58,7 +62,23 @@ class File:
             )
 
     def _parquet(self, names):
-        yield from self._file.iter_batches(_ROWS, columns=names)
+        meta = self._file.metadata
+        ahead = _groups_ahead(meta, names)
+        if ahead < 2:
+            yield from self._file.iter_batches(_ROWS, columns=names)
+            return
+
+        def read(at):  # a reader serves one thread at a time
+            own = type(self._file)(self.path, memory_map=True, metadata=meta)
+            return own.read_row_group(at, columns=names, use_threads=False)
+
+        with ThreadPoolExecutor(ahead) as pool:
+            waiting = deque()
+            for at in range(meta.num_row_groups + ahead):
+                if at >= ahead:
+                    yield from waiting.popleft().result().to_batches(_ROWS)
+                if at < meta.num_row_groups:
+                    waiting.append(pool.submit(read, at))
 
     def _arrow(self, names):
         for at in range(self._file.num_record_batches):
@@ -106,6 +126,15 @@ class File:
             listed = ", ".join(f"{at + 1} {self.schema.names[at]!r}" for at in found) or "none"
             raise Usage(f"{self.path}: {len(found)} columns have numbers: {listed}; choose with --column")
         return [self.schema.names[found[0]]]
+
+
+def _groups_ahead(meta, names):
+    """How many row groups to decode at a time: 1 if they are large, or if there is one thread."""
+    paths = [meta.schema.column(at).path for at in range(meta.num_columns)]
+    chosen = [at for at, path in enumerate(paths) if path.startswith(tuple(names))]
+    groups = (meta.row_group(at) for at in range(meta.num_row_groups))
+    sizes = (sum(group.column(at).total_uncompressed_size for at in chosen) for group in groups)
+    return min(_core.about()[2], meta.num_row_groups, _AHEAD // max(1, *sizes))
 
 
 def _cut(batch):
@@ -160,24 +189,58 @@ def _input_count(op, dtype):
 
 
 class _Column:
-    """Columns that one operator folds, batch by batch, as arrays of one type; two for operators of two inputs."""
+    """Columns that one operator folds, batch by batch, as arrays of one type; two for operators of
+    two inputs. With op, dates and times are folded as 64-bit ticks."""
 
-    def __init__(self, file, names):
-        self.names, self._path = names, file.path
+    def __init__(self, file, names, op=None):
+        self.names, self._path, self._op, self._times = names, file.path, op, None
         self.dtypes = [self._dtype(file.schema.field(name)) for name in names]
         self.dtype = str(np.result_type(*self.dtypes)) if len(names) == 2 else self.dtypes[0]
 
     def _dtype(self, field):
         if pa.types.is_boolean(field.type):
             return "bool"
+        if self._op and (pa.types.is_timestamp(field.type) or pa.types.is_date(field.type)):
+            self._times = field.type
+            if self._base not in _columns._POINTS:
+                what = f"column {field.name!r} has dates, which have no {self._op!r}"
+                has = ", ".join(sorted(_columns._POINTS))
+                raise ValueError(f"{self._path}: {what}: they have {has}")
+            return "int64"
         if not _is_number(field.type):
             what = f"column {field.name!r} has elements of type {field.type}"
             raise ValueError(f"{self._path}: {what}: must be bool, integers or floats")
         return {"halffloat": "float16", "float": "float32", "double": "float64"}.get(str(field.type), str(field.type))
 
+    @property
+    def _base(self):
+        return self._op.removeprefix("nan")
+
     def of(self, batch):
         """The arrays of a batch."""
-        return [_plain(batch.column(batch.schema.get_field_index(name))) for name in self.names]
+        columns = [batch.column(batch.schema.get_field_index(name)) for name in self.names]
+        return [_ticks(column) if self._times else _plain(column) for column in columns]
+
+    @property
+    def gives_times(self):
+        return self._times is not None and self._base not in ("argmin", "argmax", "count")
+
+    def shown(self, found, count):
+        """The dates or times of ticks, as objects; None where count, of what is not null, is 0."""
+        found = np.asarray(found)
+        nothing = np.ravel(count) == 0
+        ticks = pa.array(found.ravel(), mask=np.repeat(nothing, found.size // max(len(nothing), 1)))
+        objects = np.empty(found.shape, object)
+        objects.reshape(-1)[:] = ticks.cast(_whole(self._times)).cast(self._times).to_pylist()
+        return objects
+
+
+def _whole(kind):
+    return pa.int32() if kind.bit_width == 32 else pa.int64()
+
+
+def _ticks(column):
+    return column.cast(_whole(column.type)).cast(pa.int64())
 
 
 def _plain(column):
@@ -193,7 +256,8 @@ def _jobs(file, arguments, ops):
     names = file.chosen(arguments.column) if arguments.column else file.numbers()
     pairs = [op for op in ops if _input_count(op, "float64") == 2]
     if not pairs:
-        return [(op, _Column(file, [name])) for name in names for op in ops]
+        dated = arguments.verb == "reduce"
+        return [(op, _Column(file, [name], op if dated else None)) for name in names for op in ops]
     if len(names) != 2 or len(pairs) != len(ops):
         raise Usage(
             f"{pairs[0]!r} takes two columns, and so must all operators: --column x,y; given: {', '.join(names)}"
@@ -212,7 +276,7 @@ def _reduce(arguments):
 
             keys, results = reduced(file, arguments, jobs)
             return _write_groups(arguments, jobs, keys, results)
-        results = [_of_file(file, job) for job in _streams(file, jobs)]
+        results = [_of_file(file, job, arguments.digest) for job in _streams(file, jobs)]
         for at in range(0, len(results), len(ops)):
             rows.append([path, jobs[at][1].names[0], *results[at : at + len(ops)]])
     table = [("file", [row[0] for row in rows])] if len(arguments.files) > 1 else []
@@ -221,7 +285,7 @@ def _reduce(arguments):
         if arguments.digest:
             table.append((op, [tally.digest(value) for value in values]))
         elif len({value.dtype for value in values}) == 1:
-            table += _lanes(op, np.array(values))
+            table += _lanes(op, np.stack(values))
         else:  # of columns of several types
             lanes = zip(*(_lanes(op, value[None]) for value in values))
             table += [(lane[0][0], [value[0] for _, value in lane]) for lane in lanes]
@@ -246,9 +310,9 @@ def _streams(file, jobs):
     return streams
 
 
-def _of_file(file, stream):
+def _of_file(file, stream, digest):
     try:
-        return stream.result()
+        return stream.result(digest)
     except (TypeError, ValueError) as wrong:
         raise ValueError(f"{file.path}: {wrong}") from None
 
@@ -257,7 +321,7 @@ class _Reduction:
     """An operator over a column of a file. The result has the type that tally.reduce gives."""
 
     def __init__(self, op, column):
-        self._op, self._column, self._at = op, column, 0
+        self._op, self._column, self._at, self._count = op, column, 0, 0
         self._parts = None
         nothing = [np.empty(0, dtype) for dtype in column.dtypes]
         second = nothing[1] if len(nothing) == 2 else None
@@ -268,9 +332,12 @@ class _Reduction:
         part = tally.Fragment(self._op, x, self._at, next=second[0] if second else None)
         self._parts = part if self._parts is None else self._parts + part
         self._at += len(x)
+        self._count += len(x) - getattr(x, "null_count", 0)
 
-    def result(self):
-        return np.asarray(self._parts.result(), self._type)
+    def result(self, ticks):
+        """ticks: dates as numbers."""
+        found = np.asarray(self._parts.result(), self._type)
+        return self._column.shown(found, self._count) if self._column.gives_times and not ticks else found
 
 
 def _write_groups(arguments, jobs, keys, results):

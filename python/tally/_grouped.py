@@ -39,7 +39,11 @@ def reduced(file, arguments, jobs):
     for op, column in jobs:
         x, *second = column.of(table)
         next = second[0] if second else None
-        results.append(np.asarray(groups.fold(0, op, x, None, (False, False), (0, 0, 0, 0), next, None)))
+
+        def fold(name):
+            return np.asarray(groups.fold(0, name, x, None, (False, False), (0, 0, 0, 0), next, None))
+
+        results.append(column.shown(fold(op), fold("count")) if column.gives_times else fold(op))
     found = dict(zip(columns, groups.keys()))
     return [(key, found[at]) for at, key in enumerate(keys)], results
 

@@ -57,6 +57,63 @@ def files(tmp_path_factory):
     return folder, table
 
 
+def test_row_groups_ahead(files, monkeypatch):
+    """Row groups that are decoded ahead, and batches of large ones, come in the order of the file."""
+    from tally import _files
+
+    folder, table = files
+    meta = pq.ParquetFile(folder / "t.parquet").metadata
+    for most, ahead in ((_files._AHEAD, 3), (1, 0)):
+        monkeypatch.setattr(_files, "_AHEAD", most)
+        with tally.device("cpu,threads=3"):
+            assert _files._groups_ahead(meta, ["v"]) == ahead
+        for threads in (1, 3):
+            parts = list(tally_batches(folder / "t.parquet", threads))
+            assert pa.Table.from_batches(parts).equals(table.select(["v", "city"]))
+
+
+def tally_batches(path, threads):
+    from tally import _files
+
+    with tally.device(f"cpu,threads={threads}"):
+        yield from _files.File(str(path)).batches(["v", "city"])
+
+
+DATES = {
+    "day": (pa.date32(), [19000, -3, None, 20000]),
+    "ms": (pa.date64(), [86_400_000, 0, None, -86_400_000]),
+    "s": (pa.timestamp("s"), [1_700_000_000, -1, None, 0]),
+    "us": (pa.timestamp("us", tz="Europe/Paris"), [1_700_000_000_000_001, 5, None, 7]),
+    "ns": (pa.timestamp("ns"), [1_700_000_000_000_000_001, 5, None, 7]),
+}
+
+
+@pytest.mark.parametrize("name", DATES)
+def test_dates(tmp_path, name):
+    """The newest and the oldest date are values of the column; nulls are left out."""
+    kind, ticks = DATES[name]
+    column = pa.array(ticks, pa.int32() if name == "day" else pa.int64()).cast(kind)
+    path = tmp_path / "d.arrow"
+    table = pa.table({"t": column, "k": ["a", "b", "c", "b"]})
+    with pa.OSFile(str(path), "wb") as f, pa.ipc.new_stream(f, table.schema) as out:
+        out.write_table(table, max_chunksize=2)
+    there = [at for at in column.to_pylist() if at is not None]
+    want = [max(there), min(there), there[0], there[-1]]
+    line = run("reduce", "max,min,first,last,nanmax,count", "--column", "t", path).splitlines()[1]
+    assert line.split("\t") == [str(each) for each in [*want, want[0], 3]]
+    lines = run("reduce", "minmax,argmax", "--by", "k", "--column", "t", path, "--to", "csv").splitlines()
+    low, high = sorted(there[1:])
+    index = 0 if there[1] == high else 1
+    assert lines[0] == "k,minmax.min,minmax.max,argmax"
+    assert lines[1:] == [f"a,{there[0]},{there[0]},0", f"b,{low},{high},{index}", "c,,,-1"]
+    said = run("reduce", "mean", "--column", "t", path, status=1)
+    assert "column 't' has dates, which have no 'mean'" in said
+    assert "must be bool, integers or floats" in run("scan", "max", "--column", "t", path, status=1)
+    if name != "ns":
+        run("reduce", "max", "--column", "t", path, "-o", tmp_path / "o.parquet")
+        assert pq.read_table(tmp_path / "o.parquet").column(0).to_pylist() == want[:1]
+
+
 @pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
 def test_reduce(files, name):
     folder, table = files

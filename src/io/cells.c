@@ -133,7 +133,7 @@ TL_FORCE_INLINE int find_cell(tl_chunk *c, line *t, int64_t column)
 }
 
 /* The cell at t->p as a value. Sets t->q. */
-TL_FORCE_INLINE int read_value(line *t, tally_dtype dtype, void *value)
+TL_FORCE_INLINE int read_value(tl_chunk *c, line *t, tally_dtype dtype, void *value)
 {
     const char *at = t->p, *const stop = t->stop, d = t->l->delimiter;
     if (!t->l->decimal && tl_fast_value(&at, dtype, value)) {
@@ -145,7 +145,9 @@ TL_FORCE_INLINE int read_value(line *t, tally_dtype dtype, void *value)
     }
     t->q = cut_field(t, t->p);
 
-    return t->e ? tl_cell(dtype, t->s, t->e, t->l, value) : TL_CELL_QUOTE;
+    return !t->e         ? TL_CELL_QUOTE
+           : *t->l->date ? tl_time_value(c, t->s, t->e, value)
+                         : tl_cell(dtype, t->s, t->e, t->l, value);
 }
 
 /* Finds the text of the cell at t->p, for a key or a time. Returns TL_CELL_OK or why there is
@@ -213,7 +215,7 @@ TL_FORCE_INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally
             why = take_text(c, t, to, k);
             if (!why) continue;
         } else if (!why) {
-            why = read_value(t, dtype,
+            why = read_value(c, t, dtype,
                              to->values + (chosen == 1 ? 0 : (size_t)t->l->want[k].place * size));
         }
 
@@ -225,23 +227,6 @@ TL_FORCE_INLINE int read_chosen(tl_chunk *c, line *t, const row *to, const tally
     return why;
 }
 
-/* The delimiters from t->q to the line's end. Compilers make a vector of the bytes of a block; of
- * the last, those after the end are readable (TL_PAD) and not counted. */
-TL_FORCE_INLINE int64_t delimiters_after(const line *t)
-{
-    enum { BLOCK = 32 };
-    const char d = t->l->delimiter;
-    int64_t found = 0;
-
-    for (const char *p = t->q; p < t->stop; p += BLOCK) {
-        const uint8_t left = t->stop - p < BLOCK ? (uint8_t)(t->stop - p) : BLOCK;
-        uint8_t here = 0;
-        for (uint8_t i = 0; i < BLOCK; i++) here += (p[i] == d) & (i < left);
-        found += here;
-    }
-    return found;
-}
-
 /* csv without --keep may have fewer cells than the first line, and more that are empty. */
 TL_FORCE_INLINE int check_width(tl_chunk *c, line *t)
 {
@@ -249,7 +234,8 @@ TL_FORCE_INLINE int check_width(tl_chunk *c, line *t)
     const int exact = !l->delimiter || l->keep;
     int more = t->cell >= l->fields;
     if (l->want[l->columns + l->keys + l->times - 1].role != TL_VALUE) t->q = cut_field(t, t->p);
-    const int64_t cells = t->cell + 1 + (t->simple ? delimiters_after(t) : 0);
+    const int64_t cells =
+        t->cell + 1 + (t->simple ? tl_count(t->q, (size_t)(t->stop - t->q), l->delimiter) : 0);
     if (t->simple && (cells == l->fields || (cells < l->fields && !exact))) return TL_CELL_OK;
 
     while (!more && t->q < t->stop && *t->q != '\n') {

@@ -355,6 +355,23 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
     return o->column ? TALLY_OK : choose_by_content(c);
 }
 
+/* Sets l->date if the first cell of each column of values is a date. */
+static void find_date(const struct choice *c)
+{
+    tl_layout *const l = c->l;
+    tl_time t;
+    for (int64_t k = l->columns + l->keys + l->times; k--;) {
+        if (l->want[k].role != TL_VALUE) continue;
+        const tl_field_text *const x = tl_first_known_cell(&c->lines, c->from, l->want[k].column);
+        *l->date = 0;
+        if (!x || tl_time_parse(x->s, x->e, &t) || tl_time_kind(t.frame) == 1) return;
+        snprintf(l->date, sizeof l->date, "%.*s", (int)(x->e - x->s), x->s);
+    }
+
+    c->f->info.dtype = TALLY_I64;
+    l->decimal += l->decimal ? 0 : '.';
+}
+
 tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r,
                                int records, tl_layout *l, int *header)
 {
@@ -378,6 +395,7 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
             qsort(l->want, (size_t)(l->columns + l->keys + l->times), sizeof *l->want, ascending);
         l->fields = r->n;
         if (!s && *header) s = name_columns(&c);
+        if (!s && o->dates && o->column && !o->dtype) find_date(&c);
     }
 
     free(c.taken);

@@ -49,13 +49,13 @@ void tl_unify_text(char *p, size_t n, int threads, int parts, int last)
 }
 
 /* At most 240 in a byte, so that compilers count in vectors of bytes. */
-int64_t tl_newlines(const char *p, size_t n)
+int64_t tl_count(const char *p, size_t n, char c)
 {
     int64_t total = 0;
     for (size_t m; n; p += m, n -= m) {
         unsigned char some = 0;
         m = n < 240 ? n : 240;
-        for (size_t i = 0; i < m; i++) some += p[i] == '\n';
+        for (size_t i = 0; i < m; i++) some += p[i] == c;
         total += some;
     }
     return total;
@@ -269,7 +269,6 @@ const tl_field_text *tl_first_known_cell(const tl_lines *t, int from, int64_t i)
 
 int tl_column_kind(const tl_lines *t, int from, int64_t i)
 {
-    assert(i >= 0);
     const tl_field_text *const x = tl_first_known_cell(t, from, i);
     return x ? tl_kind(t, x) : TL_NONE;
 }
@@ -298,7 +297,6 @@ static int is_time(const tl_field_text *x)
 /* Whether the first cell of column i occurs again below. */
 static int occurs_again(const tl_lines *t, int64_t i)
 {
-    assert(i >= 0);
     const tl_field_text *const x = &t->r[0].f[i];
     for (int k = 1; k < t->records; k++) {
         if (i >= t->r[k].n) continue;

@@ -127,7 +127,8 @@ typedef struct tl_layout {
     int quotes;       /* fields may be in quotes "...", RFC 4180 */
     int comment;      /* lines that begin with this character are skipped; -1: none */
     char thousands;   /* between groups of three digits; 0: none */
-    char decimal;     /* before a fraction; 0: a point */
+    char decimal;     /* before a fraction; 0: a point, read faster */
+    char date[48];    /* "", or the first date, if the values are dates */
 
     /* a row of `columns` values per line (ndim 2); else one column, or every cell (ndim 1) */
     int table;
@@ -157,8 +158,8 @@ void tl_unify_lines(char *p, size_t n, int last);
 enum { TL_CHUNKS_MOST = 256 };
 void tl_unify_text(char *p, size_t n, int threads, int parts, int last);
 
-/* The number of newlines. */
-int64_t tl_newlines(const char *p, size_t n);
+/* How many of n characters are c. */
+int64_t tl_count(const char *p, size_t n, char c);
 
 /* sniff.c: does the peek look like csv (1), text (0), neither (-1), or is it too short (2)? */
 int tl_sniff_kind(const tally_file *f, char decimal);
@@ -241,7 +242,7 @@ int tl_time_parse(const char *s, const char *e, tl_time *t);
 int tl_time_kind(int frame);
 void tl_time_show(int frame, tl_tick tick, char *out, size_t capacity); /* at most 48 characters */
 
-/* the frame as text: "numbers", "no zone", "Z", "+01:00" */
+/* the frame as text: "is a number", "has no zone", "Z", "+01:00" */
 void tl_time_frame(int frame, char *out, size_t capacity);
 tally_line_time tl_time_give(int frame, tl_tick tick);
 
@@ -342,6 +343,7 @@ int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e);
 enum { TL_NUMBERS_BYTES = 4 * (10000 + 4) + 16 };
 void tl_time_numbers(char *out);
 int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *key);
+int tl_time_value(tl_chunk *c, const char *s, const char *e, void *value); /* a date as i64 */
 int tl_time_part_named(const char *s, const char *e, const char **end);
 const char *tl_time_part_name(int part);
 

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 enum { SLOTS = 1 << 10, BLOCK = 1 << 16, GROUPS_MOST = INT32_MAX, SHORT = 16 };
 
@@ -54,24 +53,14 @@ static slot *new_slots(uint64_t n)
     return s;
 }
 
-/* The secret of this table's hash. Groups are numbered in the order of the lines, so results do not
- * depend on it. */
-static void choose_secret(uint64_t secret[2])
-{
-    if (getrandom(secret, 16, GRND_NONBLOCK) == 16) return;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    secret[0] = (uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)secret << 20;
-    secret[1] = (uint64_t)now.tv_sec ^ (uint64_t)(uintptr_t)&choose_secret << 16;
-}
-
 tl_keys *tl_keys_open(int64_t columns)
 {
     assert(columns >= 0);
     tl_keys *const k = calloc(1, sizeof *k);
     if (!k) return NULL;
     k->columns = columns;
-    choose_secret(k->secret);
+    /* If there is no random number, the secret is 0. Results do not depend on it. */
+    (void)!getrandom(k->secret, sizeof k->secret, GRND_NONBLOCK);
     k->slots = new_slots(SLOTS);
     k->mask = SLOTS - 1;
     if (k->slots) return k;

@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { EARLY = 8 << 20 }; /* bytes between two requests to start writing to disk */
@@ -196,13 +195,10 @@ static int name_it(tl_replacement *r, int *fd)
     const int n = folder_length(r->target);
     const size_t capacity = (size_t)n + 40;
     char from[DESCRIPTOR];
-    struct timespec now;
     sigset_t held;
     int done = 0;
     if (!(r->temp = malloc(capacity))) return 0;
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 16 ^
-                    (uintptr_t)r;
+    uint64_t seed = (uint64_t)getpid() << 40 ^ (uintptr_t)r;
     tl_cleanup_hold(&held);
 
     for (int i = 0; i < 100 && !done; i++) {

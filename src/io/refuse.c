@@ -148,13 +148,10 @@ static void fill(char *out, const char *sentence, const char *const *parts)
 static void other_frame(char *out, const tl_bad *bad)
 {
     const char *const text = bad->text, *const other = bad->other;
+    const int zone = strchr("Z+-", *other) != NULL;
     snprintf(out, SENTENCE, "the time '%s' cannot be compared with that of line %ld, which %s%s%s",
-             text, bad->other_line,
-             strcmp(other, "a number") == 0  ? "is "
-             : strcmp(other, "no zone") == 0 ? "has "
-                                             : "has the zone ",
-             other,
-             strchr("Z+-", *other) && strlen(text) > 8 && strpbrk(text + 8, "zZ+-")
+             text, bad->other_line, zone ? "has the zone " : "", other,
+             zone && strlen(text) > 8 && strpbrk(text + 8, "zZ+-")
                  ? "; --utc takes times of several zones as UTC"
                  : "");
 }
@@ -174,7 +171,7 @@ static void bad_time(char *out, const tl_bad *bad, const tl_layout *l)
             "the time '$1' is before $2, the last one$3 above: times must not fall$4",
         "the time '$1' does not go with $2 above: times must all be in -2^63 .. 2^63 - 1, or "
         "all in 0 .. 2^64 - 1",
-        "'$1' is a number: a part such as .day needs a time (2024-05-01T13:30:00.5Z)"};
+        "'$1' is a number, and no date (2024-05-01T13:30:00.5Z)"};
     const char *more = bad->first ? say_header : "";
     if (bad->why != TL_CELL_TIME) more = l->keys ? " of its group" : "";
 

@@ -110,13 +110,11 @@ static tally_status read_records(tally_file *f, const tl_layout *l, int want, tl
 /* Refuses a first record that hides the rest of the input. */
 static tally_status refuse_open_quote(tally_file *f, const tl_record *r)
 {
-    const char *begin = r->line;
-    int64_t line = 1;
-    if (!r->open) return TALLY_OK;
-
-    for (const char *p = f->peek; p < r->open; p++)
-        if (*p == '\n') line++, begin = p + 1 > begin ? p + 1 : begin;
-    return tl_bad_data(f->ctx, "%s:%ld:%ld: a quoted cell is not closed", f->label, line,
+    const char *begin = r->open;
+    if (!begin) return TALLY_OK;
+    while (begin > r->line && begin[-1] != '\n') begin--;
+    return tl_bad_data(f->ctx, "%s:%ld:%ld: a quoted cell is not closed", f->label,
+                       tl_count(f->peek, (size_t)(r->open - f->peek), '\n') + 1,
                        r->open - begin + 1);
 }
 
@@ -176,7 +174,7 @@ static tally_status read_first_records(tally_file *f, const tally_file_options *
         if (*n < want || want == RECORDS_MOST) return TALLY_OK;
         const tl_lines t = {r, *n, l, f->info.dtype};
         if ((o->header || tl_header_guess(&t, NULL) != TL_HEADER_UNCERTAIN) &&
-            (o->column || tl_columns_known(&t)))
+            ((o->column && !o->dates) || tl_columns_known(&t)))
             return TALLY_OK;
     }
 }

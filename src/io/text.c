@@ -130,12 +130,12 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     f->info.shape[0] = f->info.elements = -1;
     if (l->table) f->info.shape[1] = l->columns;
     f->info.header = l->header;
+    f->info.date = *l->date ? l->date : NULL;
     f->info.columns = (const char *const *)l->names;
     f->info.key_columns = l->keys;
     f->info.keys = (const char *const *)l->key_names;
     f->info.delimiter = l->delimiter;
-    const int64_t bom = f->peek_n >= 3 && memcmp(f->peek, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    t->line = tl_newlines(f->peek + bom, (size_t)(l->skip - bom));
+    t->line = tl_count(f->peek, (size_t)l->skip, '\n');
 
     if (f->regular) {
         f->pos += l->skip;
@@ -239,7 +239,7 @@ static void note(tl_text *t, const tl_chunk *c, int first)
     bad->why = c->why;
     bad->first = first;
     bad->lacks = c->lacks;
-    bad->line = t->line + tl_newlines(t->buf, (size_t)(p - t->buf)) + 1;
+    bad->line = t->line + tl_count(t->buf, (size_t)(p - t->buf), '\n') + 1;
     while (p > t->buf && p[-1] != '\n') p--;
     bad->col = c->bad - p + 1 + (p == t->buf ? t->col : 0);
     tl_bad_text(bad, c->bad, c->bad_end);
@@ -255,7 +255,7 @@ static void same_frame(tl_text *t, tl_chunk *c)
 {
     if (!t->order.frame && c->frame) {
         t->order.frame = c->frame;
-        t->order.line = t->line + tl_newlines(t->buf, (size_t)(c->frame_at - t->buf)) + 1;
+        t->order.line = t->line + tl_count(t->buf, (size_t)(c->frame_at - t->buf), '\n') + 1;
     }
 
     if (!c->frame || c->frame == t->order.frame) return;
@@ -328,7 +328,7 @@ static tally_status block(tally_file *f)
     if (nl > t->buf) t->mid_line = 0;
     while (nl < t->buf + t->end && tl_is_blank(*nl)) nl++;
     t->mid_line |= nl < t->buf + t->end;
-    t->line += tl_newlines(t->buf, t->end);
+    t->line += tl_count(t->buf, t->end, '\n');
     for (int i = 0; i < t->chunks_n; i++) t->begun |= t->chunks[i].count > 0;
     memmove(t->buf, t->buf + t->end, t->n - t->end);
     t->n -= t->end;

@@ -195,7 +195,7 @@ void tl_time_frame(int frame, char *out, size_t capacity)
 {
     const int east = frame - ZONED, minutes = east < 0 ? -east : east;
     if (frame < ZONED / 2)
-        snprintf(out, capacity, frame == LOCAL ? "no zone" : "a number");
+        snprintf(out, capacity, frame == LOCAL ? "has no zone" : "is a number");
     else if (!east)
         snprintf(out, capacity, "Z");
     else
@@ -204,8 +204,9 @@ void tl_time_frame(int frame, char *out, size_t capacity)
 
 /* ---- the times of a chunk, and of all chunks in order ---- */
 
-/* Reads a time, and checks that it can be compared with those before it in the chunk. */
-static int take(tl_chunk *c, const char *s, const char *e, tl_time *t)
+/* Reads a time, and checks that it can be compared with those before it in the chunk. dates: a
+ * number is refused. */
+static int take(tl_chunk *c, int dates, const char *s, const char *e, tl_time *t)
 {
     assert(s <= e);
     char text[TL_NUMBER_MOST];
@@ -213,6 +214,7 @@ static int take(tl_chunk *c, const char *s, const char *e, tl_time *t)
     if (c->decimal) from = text, to = text + tl_with_point(s, e, c->decimal, text);
     const int why = tl_time_parse(from, to, t);
     if (why) return why;
+    if (dates && t->frame == NUMBERS) return TL_CELL_PART;
     if (c->utc && t->frame > ZONED / 2) t->frame = ZONED;
     if (!c->frame) {
         c->frame = t->frame;
@@ -226,7 +228,7 @@ static int take(tl_chunk *c, const char *s, const char *e, tl_time *t)
 int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e)
 {
     tl_time t;
-    const int why = take(c, s, e, &t);
+    const int why = take(c, 0, s, e, &t);
     if (!why) c->times[row] = t.value;
     return why;
 }
@@ -264,8 +266,7 @@ void tl_time_numbers(char *out)
 int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *key)
 {
     tl_time t;
-    int why = take(c, s, e, &t);
-    if (!why && t.frame == NUMBERS) why = TL_CELL_PART;
+    const int why = take(c, 1, s, e, &t);
     if (why) return why;
     const date d = date_of(t.value, t.frame);
     const int values[] = {d.year, 10000 + d.month % 12 / 3, d.month,
@@ -276,6 +277,14 @@ int tl_time_part(tl_chunk *c, int part, const char *s, const char *e, tl_span *k
     key->length = v >= 10000 ? 3u : 1u + (v > 9) + (v > 99) + (v > 999);
 
     return TL_CELL_OK;
+}
+
+int tl_time_value(tl_chunk *c, const char *s, const char *e, void *value)
+{
+    tl_time t;
+    const int why = take(c, 1, s, e, &t);
+    if (!why) tl_store(value, (uint64_t)t.value, 8);
+    return why;
 }
 
 tally_status tl_order_reserve(tally_file *f, tl_order *o, int64_t groups)
