@@ -89,6 +89,50 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dty
     return 0;
 }
 
+/* Replaces integers by the nearest numbers of float64, in host memory. */
+static int widen(pt_operand *a)
+{
+    pt_operand dense;
+    if (!a->size) {
+        a->dtype = TALLY_F64;
+        return 0;
+    }
+    if (pt_to_host(a)) return -1;
+    double *const wide = malloc((size_t)a->size * sizeof *wide);
+    if (!wide || pt_pack_axes(a, NULL, &dense)) {
+        free(wide);
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int64_t i = 0; i < a->size; i++) wide[i] = pt_real(a->dtype, dense.data, i);
+    for (int i = 0; i < a->ndim; i++)
+        a->strides[i] = dense.strides[i] / pt_bytes(a) * (int64_t)sizeof *wide;
+    free(dense.copy);
+    free(a->copy);
+    if (dense.bits) {
+        free(a->bits);
+        a->valid = a->bits = dense.bits;
+        a->valid_offset = 0;
+    }
+    a->copy = a->data = (char *)wide;
+    a->dtype = TALLY_F64;
+    return 0;
+}
+
+/* Computes in float64 what may leave 64 bits: products, and sums of 64-bit integers. Sums of
+ * narrower integers are exact. op: the name of an operator, or another object. */
+static int widen_what_wraps(PyObject *op, rolling *r)
+{
+    Py_ssize_t length;
+    const char *name = PyUnicode_Check(op) ? PyUnicode_AsUTF8AndSize(op, &length) : NULL;
+    if (!name || r->a.dtype >= TALLY_F16) return PyErr_Occurred() ? -1 : 0;
+    name += strncmp(name, "nan", 3) ? 0 : 3;
+    return !strcmp(name, "prod") || !strcmp(name, "dot") ||
+                   (!strcmp(name, "sum") && pt_bytes(&r->a) == 8)
+               ? widen(&r->a)
+               : 0;
+}
+
 /* Reads the axis, the first one unless it is given. */
 static int read_axis(PyObject *object, rolling *r)
 {
@@ -137,7 +181,7 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     r.all_observed = args[9] == Py_True;
     if (pt_flatten(&r.a) || pt_open_next(args[10], &r.a, &r.b, &r.next) || read_axis(args[2], &r) ||
         read_rows(args + 11, bound, &r) || !(slot = pt_take(NULL, NULL)) ||
-        read_verb(slot, args[0], args[8], args[3], &r))
+        widen_what_wraps(args[8], &r) || read_verb(slot, args[0], args[8], args[3], &r))
         goto done;
     memcpy(shape, r.a.shape, (size_t)r.a.ndim * sizeof *shape);
     shape[r.axis] = (shape[r.axis] + r.step - 1) / r.step;

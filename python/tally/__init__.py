@@ -291,7 +291,8 @@ def rolling(
     of a table, which the results keep, and may be left out where the index of pandas or the coordinate of xarray has
     times. Times are of any unit and byte order; none is rounded. The window of a row at time t has the times from
     t - window to t (without its beginning, unless ``closed`` says so), or with ``center`` those half a window around
-    t. Here ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves out those after the row
+    t. Of descending times it is the rows before that belong to a window, as in pandas: the times from t to t + window.
+    Here ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves out those after the row
     itself, as pandas does; ``"all"`` has all.
 
     ``by`` has a key for each row, as in :func:`reduce`: a window has rows with the same key only, whose times must

@@ -255,3 +255,27 @@ def test_one_nan_at_every_place(op, rng):
         x[at] = np.nan
         rows, keys = tally.rolling(x, 50), tally.rolling(x, 50, on=np.arange(20_000), min_periods=50)
         assert same_bits(getattr(rows, op)(), getattr(keys, op)())
+
+
+def test_integers_that_leave_64_bits_are_computed_in_float64():
+    most = np.array([2**63 - 1, 2**63 - 1, 5, 7, -(2**63), -(2**63)])
+    table = most.reshape(2, 3)
+    for given in (most, most[::-1], most.astype("u8"), np.repeat(most, 2)[::2]):
+        wide = given.astype("f8")
+        for name in ("sum", "prod"):
+            got = getattr(tally.rolling(given, 2), name)()
+            assert same_bits(got, getattr(tally.rolling(wide, 2), name)())
+        on = np.arange(6)
+        assert same_bits(tally.rolling(given, 2, on=on).sum(), tally.rolling(wide, 2, on=on).sum())
+        assert same_bits(tally.rolling(given, 2).dot(given), tally.rolling(wide, 2).dot(wide))
+        by = [0, 1, 0, 1, 0, 1]
+        assert same_bits(tally.rolling(given, 2, by=by).sum(), tally.rolling(wide, 2, by=by).sum())
+    assert same_bits(tally.rolling(table, 2, axis=1).sum(), tally.rolling(table.astype("f8"), 2, axis=1).sum())
+    assert tally.rolling(most[:0], 2).sum().tolist() == []
+    bytes_ = np.full(20, 100, "i1")
+    assert tally.rolling(bytes_, 20).prod()[-1] == 1e40
+    masked = np.ma.masked_array(most, mask=[0, 0, 1, 0, 0, 0])
+    got = tally.rolling(masked, 2, min_periods=1).sum()
+    assert got[1:4].tolist() == [2.0**64, 2.0**63, 7.0]
+    left = pd.Series([2**63 - 1, None, 2**63 - 1, 3], dtype="Int64")
+    assert tally.rolling(left, 3, min_periods=1).sum().tolist() == [2.0**63, 2.0**63, 2.0**64, 2.0**63]

@@ -158,24 +158,23 @@ static tally_status run_windows(tally_stream *s, tally_view *in, const tl_ranges
     return tl_run(s->ctx, tally_threads(s->ctx), &call);
 }
 
-/* The windows of used->n stored steps, of which the first has number `from` among them. */
-static tally_status windows(tally_stream *s, int64_t from, const tl_ranges *used,
-                            const tally_view *out)
+/* The windows of the first used->n stored steps. */
+static tally_status windows(tally_stream *s, const tl_ranges *used, const tally_view *out)
 {
     const struct tl_steps *k = s->steps;
-    const int64_t n = used->n, cells = n * s->rows, at = from * s->rows;
-    tally_view in = {k->x[0] + at * elem(s), s->plan.op->dtype, s->rows, n, 1, s->rows}, next = in;
+    const int64_t n = used->n, cells = n * s->rows;
+    tally_view in = {k->x[0], s->plan.op->dtype, s->rows, n, 1, s->rows}, next = in;
     unsigned char *bits = NULL;
 
     if (s->plan.op->inputs == 2) {
-        next.data = k->x[1] + at * elem(s);
+        next.data = k->x[1];
         in.next = &next;
     }
 
-    if (k->valid && memchr(k->valid + at, 0, (size_t)cells)) {
+    if (k->valid && memchr(k->valid, 0, (size_t)cells)) {
         bits = calloc((size_t)cells / 8 + 1, 1);
         if (!bits) return tl_no_memory(s->ctx, (size_t)cells / 8 + 1, "validity of steps");
-        for (int64_t i = 0; i < cells; i++) tl_set_bit(bits, i, k->valid[at + i]);
+        for (int64_t i = 0; i < cells; i++) tl_set_bit(bits, i, k->valid[i]);
         in.valid = bits;
     }
 
@@ -206,7 +205,7 @@ static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, con
     if (!results) return tl_no_memory(s->ctx, (size_t)(n * s->rows * bytes), "windows at an edge");
     const tally_view all = {results, s->plan.op->out, s->rows, n, 1, s->rows};
     const tl_ranges used = ranges_of(s, &s->window, n, a - first, b - a);
-    const tally_status status = windows(s, 0, &used, &all);
+    const tally_status status = windows(s, &used, &all);
     for (int64_t i = a; i < b && !status; i++)
         tl_copy_strided((char *)out->data + (i - a) * out->stride * bytes, out->row_stride,
                         results + (i - first) * s->rows * bytes, 1, s->rows, bytes);
@@ -242,7 +241,8 @@ static tally_status compute_known(tally_stream *s, int64_t end, const tally_view
         const tally_view to = tl_view_part(out, middle - a, b - middle, bytes);
         tl_ranges used = ranges_of(s, &full, b - middle + s->kept, full.before, b - middle);
         used.number += middle - a;
-        status = windows(s, middle - s->window.before - s->steps->first, &used, &to);
+        assert(s->steps->first == middle - s->window.before);
+        status = windows(s, &used, &to);
     }
 
     if (!status) {
