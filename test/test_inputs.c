@@ -350,7 +350,7 @@ int main(int argc, char **argv)
         no_elements(ctx);
         over_options(ctx);
         in_blocks(ctx);
-        run(ctx, check_quick ? 150 : check_long ? 20000 : 2000, 0);
+        run(ctx, check_quick ? 80 : check_long ? 20000 : 1500, 0);
         tally_close(ctx);
     }
     only_op = argc > 2 ? argv[1] : "", only_type = argc > 2 ? argv[2] : "";
