@@ -283,8 +283,10 @@ if(scripted)
   find_program(BASH bash)
   file(GLOB scripts CONFIGURE_DEPENDS test/test_*.sh ladder/test/test_*.sh)
   # They read sources and documents, compile what must not compile, compare results with Python's, run the ladder, which
-  # has tests of its own, or load the library into a database (fuzz_digits has that code): no sanitizer sees more.
-  set(texts test_exact test_harness test_ladder test_links test_packaging test_readme test_reference test_texts)
+  # has tests of its own, load the library into a database (fuzz_digits has that code), or say what is wrong in texts of
+  # users (fuzz_user and test_user): no sanitizer sees more.
+  set(texts test_exact test_harness test_ladder test_links test_packaging test_readme test_reference test_texts
+      test_user)
   foreach(source IN LISTS scripts)
     get_filename_component(name ${source} NAME_WE)
     if(TALLY_SANITIZE AND (name IN_LIST texts OR name MATCHES "^test_sql"))
