@@ -190,7 +190,7 @@ endif()
 
 # Five minutes otherwise: the seed picks what runs. Without this variable, or with TALLY_TEST_LONG, all of it does.
 foreach(name IN ITEMS test_bits test_golden test_gpu test_ladder test_ladder_wrong test_lanes test_large test_many
-        test_pieces test_segments test_user test_windows)
+        test_pieces test_places test_segments test_user test_windows)
   if(TEST ${name} AND NOT TALLY_TEST_LONG)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "TALLY_TEST_QUICK=1")
   endif()

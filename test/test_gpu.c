@@ -77,7 +77,9 @@ static void check_outcome(tally_status status, int verb, int64_t n, const char *
 static void check_calls(int verb, int64_t n)
 {
     int64_t k = 1, failed = 0;
-    for (;; k += k >= (check_quick ? 30 : 60) ? 11 : check_quick && k > 8 ? 1 + check_below(2) : 1) {
+    for (;; k += k >= (check_quick ? 30 : 60) ? 11
+                 : check_quick && k > 8       ? 1 + check_below(2)
+                                              : 1) {
         memset(out, 0xa5, sizeof out);
         calls_seen = 0;
         call_fails = k;
