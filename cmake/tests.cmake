@@ -190,7 +190,7 @@ endif()
 
 # Five minutes otherwise: the seed picks what runs. Without this variable, or with TALLY_TEST_LONG, all of it does.
 foreach(name IN ITEMS test_bits test_golden test_gpu test_ladder test_ladder_wrong test_lanes test_large test_many
-        test_pieces test_segments test_user test_windows)
+        test_pieces test_places test_segments test_user test_windows)
   if(TEST ${name} AND NOT TALLY_TEST_LONG)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "TALLY_TEST_QUICK=1")
   endif()
@@ -283,8 +283,10 @@ if(scripted)
   find_program(BASH bash)
   file(GLOB scripts CONFIGURE_DEPENDS test/test_*.sh ladder/test/test_*.sh)
   # They read sources and documents, compile what must not compile, compare results with Python's, run the ladder, which
-  # has tests of its own, or load the library into a database (fuzz_digits has that code): no sanitizer sees more.
-  set(texts test_exact test_harness test_ladder test_links test_packaging test_readme test_reference test_texts)
+  # has tests of its own, load the library into a database (fuzz_digits has that code), or say what is wrong in texts of
+  # users (fuzz_user and test_user): no sanitizer sees more.
+  set(texts test_exact test_harness test_ladder test_links test_packaging test_readme test_reference test_texts
+      test_user)
   foreach(source IN LISTS scripts)
     get_filename_component(name ${source} NAME_WE)
     if(TALLY_SANITIZE AND (name IN_LIST texts OR name MATCHES "^test_sql"))

@@ -16,7 +16,7 @@ from rounded import FORMAT, KINDS, OPS, Input, View, expected
 
 tally = c.CDLL(sys.argv[1])
 seed = int(os.environ.get("TALLY_TEST_SEED") or time.time())
-cases = int(os.environ.get("CASES", "500"))
+cases = int(os.environ.get("CASES") or ("500" if os.environ.get("TALLY_TEST_LONG") else "200"))
 print("seed", seed)
 random.seed(seed)
 checks = failed = 0

@@ -228,7 +228,7 @@ def netcdf(count):
 
 
 per_file = 10 if quick else 40
-for _ in range(1 if quick else 6):
+for _ in range(1 if quick else 6 if os.environ.get("TALLY_TEST_LONG") else 2):
     for each in KINDS:
         csv(each, per_file)
 has_netcdf = bool(shutil.which("ncgen")) and netcdf(20 if quick else 100)

@@ -236,7 +236,7 @@ static void on_device(const char *name)
     put(VALUES, values);
     tally_time(ctx, 1);
     for (int d = TALLY_I8; d <= TALLY_F64; d++) {
-        if (check_quick && (d + check_seed) % 3) continue;
+        if ((check_quick || (gpu->shares_memory && !check_long)) && (d + check_seed) % 3) continue;
         const int64_t bytes = (int64_t)tally_dtype_size((tally_dtype)d);
         for (int i = 0; i < SIZES; i++)
             runs((tally_dtype)d, sizes[i], 1, bytes * check_below(16 / bytes),

@@ -2,9 +2,9 @@
  * Every operator meets every GPU device that is here (PoCL where there is no GPU), by memcmp
  * with the law. Skipped without a device.
  *
- *   test_devices                        of each operator one integer type, one floating type, or
- *                                       one of its nan form, and one of the verbs (reduce,
- *                                       short or long scans, window), which the seed picks.
+ *   test_devices                        of every second operator one integer type, one floating
+ *                                       type, or one of its nan form, and one of the verbs
+ *                                       (reduce, short or long scans, window): the seed picks
  *   test_devices OP [DTYPE]             every verb, of one operator, of one type
  *   TALLY_TEST_LONG=1 test_devices      every type and verb, and the views of test_bits (with
  *                                       OP: of one operator)
@@ -145,6 +145,8 @@ static void check_device(const char *device)
     for (const char *const *op = tally_operators(); *op; op++) {
         if (test_takes_two(*op)) continue;
         if (the_op ? strcmp(the_op, *op) != 0 : !check_long && !strncmp(*op, "nan", 3)) continue;
+        if (!the_op && !check_long && (op - tally_operators() + (int64_t)check_seed) % 2)
+            continue; /* PoCL compiles */
         if (!the_op && !check_long)
             deal(ctx, device, *op);
         else if (the_dtype || check_long)

@@ -9,9 +9,9 @@ device=$("$TALLY_CLI" devices | awk '/^opencl:/ { print $1; exit }')
 failed=0
 turn=${TALLY_TEST_SEED:-$RANDOM}
 echo "seed $turn"
-for case in "sum f32" "argmax u8" "var f64"; do # one of them, which the seed picks
+for case in "sum f32" "argmax u8" "var f64"; do # in every second run one of them, which the seed picks
     turn=$((turn + 1))
-    [ -n "${TALLY_TEST_LONG-}" ] || [ $((turn % 3)) = 1 ] || continue
+    [ -n "${TALLY_TEST_LONG-}" ] || [ $((turn % 6)) = 1 ] || continue
     # shellcheck disable=SC2086
     TALLY_TEST_QUICK=1 TALLY_TEST_DEVICES=$device "$TALLY_BUILD/test_bits" $case || failed=1
 done
@@ -49,11 +49,14 @@ for shape in 16x4 204x4 100x70 2000x3; do
     [ -n "$want" ] && [ "$got" = "$want" ] || { echo "FAILED: sum of f32 down columns, $shape: $got, not $want"; failed=1; }
 done
 # PoCL 3.1 makes wrong code of a kernel that calls a function with a barrier at two places (pack_columns in level.cl).
-seq -99 0.37 151453 | head -n 409600 >elements
+# Another run of three has it.
 few_rows() { "$TALLY_CLI" reduce var --quiet --dtype f32 --digest --axis 0 --shape 20x20480 --device "$1" elements 2>&1; }
-got=$(few_rows "$device")
-want=$(few_rows cpu)
-[ "${#want}" -eq 64 ] && [ "$got" = "$want" ] || { echo "FAILED: var of f32 down 20480 columns of 20: $got, not $want"; failed=1; }
+if [ -n "${TALLY_TEST_LONG-}" ] || [ $((turn % 3)) = 2 ]; then
+    seq -99 0.37 151453 | head -n 409600 >elements
+    got=$(few_rows "$device")
+    want=$(few_rows cpu)
+    [ "${#want}" -eq 64 ] && [ "$got" = "$want" ] || { echo "FAILED: var of f32 down 20480 columns of 20: $got, not $want"; failed=1; }
+fi
 # such an array is a symbol of data in the program that PoCL keeps
 kept=$(find "$shared" empty -name '*.so' -exec nm {} + 2>/dev/null | grep -E ' [bBdD] [a-z_]+\.[a-z_]+$' | sort -u)
 [ -z "$kept" ] || { echo "FAILED: local arrays that functions do not share with their kernel: $kept"; failed=1; }

@@ -454,10 +454,10 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     echo "seed $seed"
     one_of() { awk -v of="$1" -v turn=$((seed % $1)) -v all="${TALLY_TEST_LONG-}" 'all != "" || NR % of == turn'; } # of so many lines
     some() { rungs "$1" | grep -vx tally | one_of "$2" | paste -sd,; } # test_opencl.sh has the library
-    code 0 "$tally" ladder reduce --rung "$(some reduce 6)" --device "$device" --runs 0 --n 4999 --dtype f32
+    code 0 "$tally" ladder reduce --rung "$(some reduce 12)" --device "$device" --runs 0 --n 4999 --dtype f32
     code 0 "$tally" ladder reduce --rung "$(printf '%s\n' atomic shuffle vector_load cascade tiled_2 | one_of 3 | paste -sd,)" \
         --device "$device" --runs 0 --n 2049 --dtype i64 --op min
-    code 0 "$tally" ladder --rung "$(some scan 3),lookback,$(some window 3)" --device "$device" --runs 0 --n 4999 --dtype f32
+    code 0 "$tally" ladder --rung "$(some scan 6),lookback,$(some window 3)" --device "$device" --runs 0 --n 4999 --dtype f32
     has '^lookback +right$|^lookback .* right$' out
     while read -r words; do
         # shellcheck disable=SC2086
