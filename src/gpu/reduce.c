@@ -52,7 +52,6 @@ static int columns_whole(const tl_gpu_device *d, const tl_batch *b)
 {
     const int log = table_log(d, b);
     assert(!b->columns_log || !b->in_place);
-    assert(!log || b->columns_log);
     return b->columns_log && b->n >> (log ? log : ELEMENTS_LOG) <= COLUMNS_WHOLE;
 }
 

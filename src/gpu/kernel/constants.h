@@ -12,9 +12,8 @@ enum { LANES = 32, QUAD = 4 };
 enum { ELEMENTS_LOG = 10, STATES_LOG = 8, CHUNK = 1 << ELEMENTS_LOG };
 #define LEVEL_LOG(level) (ELEMENTS_LOG - STATES_LOG + STATES_LOG * (level))
 
-/* level.cl: threads of a block, which share a chunk (tables: COLUMN_THREADS), or whole columns of
- * up to COLUMNS_WHOLE elements. pack_columns: below PACK_ROWS elements; bytes of a row for a
- * thread. */
+/* columns.cl: threads of a block, which share a chunk (tables: COLUMN_THREADS), or whole columns of
+ * up to COLUMNS_WHOLE elements. */
 enum { COLUMN_THREADS = 4 * LANES, WHOLE_LOG = 8, WHOLE_THREADS = 1 << WHOLE_LOG };
 enum { COLUMNS_LOG = 12, COLUMNS_WHOLE = 1 << COLUMNS_LOG };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Scan of columns in one launch that reads every element once (CUDA): look-back with a lane for
- * each column, or, of few columns, for each part of a column (level.cl).
+ * each column, or, of few columns, for each part of a column (columns.cl).
  *
  * A tile is 2^log columns wide. Each of its 8 warps has a strip of DOWN_ROWS rows of every part in
  * local memory. The rows of a table of up to 32 columns lie one after the other: a warp copies them
