@@ -234,7 +234,6 @@ fn void take_job(LOCAL down_memory *memory, GLOBAL u64 *table, i64 jobs)
     if (ticket == jobs + group_count() - 1) end_epoch(table, epoch);
 }
 
-#define TILED_PARAMETERS PARAMETERS_OF(TILED)
 KERNEL_OF(scan_down)
 {
     BATCH_OF_PARAMETERS;

@@ -1,74 +1,88 @@
 /* SPDX-License-Identifier: MIT
  * Short columns in one launch, and the last launch of longer ones. */
 
-/* Of n <= most <= PART elements from index `at` on, a multiple of PART: node[i], the last of
- * 2^i. */
+/* The n elements of a column from index `at` on, a multiple of PART; n <= PART. */
+typedef struct {
+    int at, n;
+} few_range;
+
+/* node[i]: the last of 2^i of these elements. */
 typedef struct {
     state node[PART_LOG + 1];
 } few_nodes;
 
-fn few_nodes fold_few(const elem *e, const int most, int at, int n, par p)
+/* e: `most` >= n elements of each column. All threads have the same n, so the columns stand inside
+ * of what n decides. */
+fn void fold_few(few_nodes *f, const elem *e, const int columns, const int most, few_range r, par p)
 {
-    few_nodes f;
     UNROLL for (int k = 0; k < most; k++)
     {
-        if (k >= n) continue;
-        state v = lift_e(e[k], at + k, p);
-        UNROLL for (int i = 0; i <= PART_LOG; i++)
+        if (k >= r.n) continue;
+        UNROLL for (int c = 0; c < columns; c++)
         {
-            const int left = (k + 1) % (2 << i);
-            if (left == 0) v = TWIN(f.node[i], v, 1 << i);
-            if (left == 1 << i) f.node[i] = v;
+            state v = lift_e(e[c * most + k], r.at + k, p);
+            UNROLL for (int i = 0; i <= PART_LOG; i++)
+            {
+                const int left = (k + 1) % (2 << i);
+                if (left == 0) v = TWIN(f[c].node[i], v, 1 << i);
+                if (left == 1 << i) f[c].node[i] = v;
+            }
         }
     }
-    return f;
 }
 
-fn maybe append_few(maybe before, const few_nodes *f, i64 at, int n)
+/* Appends these elements to v[c], which is S of those before them, if there are any (have). */
+fn void append_few(state *v, int have, const few_nodes *f, const int columns, few_range r)
 {
     UNROLL for (int i = PART_LOG - 1; i >= 0; i--)
     {
-        if (!(n >> i & 1)) continue;
-        if (before.have) /* else a division for nothing */
-            before = then(before, f->node[i], at + (n >> (i + 1) << (i + 1)), 1 << i);
-        else
-            before.s = f->node[i], before.have = 1;
+        if (!(r.n >> i & 1)) continue;
+        UNROLL for (int c = 0; c < columns; c++)
+        {
+            const state node = f[c].node[i];
+            if (have)
+                v[c] = COMBINE(v[c], node, r.at + (r.n >> (i + 1) << (i + 1)), 1 << i);
+            else
+                v[c] = node;
+        }
+        have = 1;
     }
-    return before;
-}
-
-/* The result of column s of n <= most elements. */
-fn void store_few(batch b, results out, i64 s, const elem *e, const int most)
-{
-    const int n = (int)b.n;
-    const few_nodes f = fold_few(e, most, 0, n, b.p);
-    store_reduced(out, b, s, append_few(nothing(b.p), &f, 0, n), n);
 }
 
 /* Columns of at most PART / each elements: a thread has `each`, WHOLE_THREADS apart. */
 fn void pack_few(batch b, results out, const int each)
 {
-    const int most = PART / each;
+    const int most = PART / each, n = (int)b.n;
+    const few_range all = {0, n};
     const i64 first = group_index() * WHOLE_THREADS * each + thread_index();
     elem e[PART];
     UNROLL for (int c = 0; c < each; c++)
     {
         const i64 s = first + c * WHOLE_THREADS;
         if (s < b.seqs)
-            load_few(e + c * most, most, b.x + s * b.row_stride * TL_SIZE, b.stride * TL_SIZE,
-                     (int)b.n);
+            load_few(e + c * most, most, b.x + s * b.row_stride * TL_SIZE, b.stride * TL_SIZE, n);
     }
     UNROLL for (int c = 0; c < each; c++)
     {
         const i64 s = first + c * WHOLE_THREADS;
-        if (s < b.seqs) store_few(b, out, s, e + c * most, most);
+        few_nodes few;
+        maybe v = nothing(b.p);
+        fold_few(&few, e + c * most, 1, most, all, b.p);
+        append_few(&v.s, 0, &few, 1, all);
+        v.have = n > 0;
+        if (s < b.seqs) store_reduced(out, b, s, v, n);
     }
 }
 
-/* The same of words: a word has the elements of a row of EACH neighbouring columns. */
+/* The same of words: a word has the elements of a row of EACH neighbouring columns, whose results
+ * are stored together. */
 fn void pack_words(batch b, results out, const int each)
 {
-#if TL_SIZE < 4 && OP_INPUTS == 1
+#if TL_SIZE < 4 && OP_INPUTS == 1 && OP_LANES == 1
+    typedef struct ALIGNED(TOGETHER_ALIGN(EACH * TL_OUT_SIZE)) {
+        result of[EACH];
+    } together;
+    const few_range all = {0, (int)b.n};
     const int most = PART / each, n = (int)b.n;
     const i64 step = b.stride * TL_SIZE,
               first = (group_index() * WHOLE_THREADS * each + thread_index()) * EACH;
@@ -82,12 +96,20 @@ fn void pack_words(batch b, results out, const int each)
             if (k < n) w[c * most + k] = *(GLOBAL const u32 *)(b.x + s * TL_SIZE + k * step);
         }
     }
-    UNROLL for (int c = 0; c < each; c++) UNROLL for (int i = 0; i < EACH; i++)
+    UNROLL for (int c = 0; c < each; c++)
     {
-        const i64 s = first + c * WHOLE_THREADS * EACH + i;
-        elem e[PART];
-        UNROLL for (int k = 0; k < most; k++) e[k] = (elem)(w[c * most + k] >> i * TL_SIZE * 8);
-        if (s < b.seqs) store_few(b, out, s, e, most);
+        const i64 s = first + c * WHOLE_THREADS * EACH;
+        elem e[EACH * PART];
+        few_nodes few[EACH];
+        state v[EACH];
+        together r;
+        UNROLL for (int i = 0; i < EACH; i++) UNROLL for (int k = 0; k < most; k++)
+            e[i * most + k] = (elem)(w[c * most + k] >> i * TL_SIZE * 8);
+        fold_few(few, e, EACH, most, all, b.p);
+        append_few(v, 0, few, EACH, all);
+        UNROLL for (int i = 0; i < EACH; i++) r.of[i] =
+            n ? lower(v[i], (real)(n + b.p.origin), 0, b.p) : empty(b.p);
+        if (s < b.seqs) *(GLOBAL together *)(out.x + s * TL_OUT_SIZE) = r;
     }
 #endif
 }
@@ -110,9 +132,12 @@ fn maybe append_nodes(maybe before, LOCAL state *node, int count, int size, i64 
 /* The node of the PART elements of a column from index `at` on. */
 fn state fold_part(GLOBAL const u8 *x, i64 step, int at, par p)
 {
+    const few_range all = {at, PART};
     elem e[PART];
+    few_nodes few;
     load_column(e, PART, x, step);
-    return fold_few(e, PART, at, PART, p).node[PART_LOG];
+    fold_few(&few, e, 1, PART, all, p);
+    return few.node[PART_LOG];
 }
 
 /* The same of PART << more elements. */
@@ -142,6 +167,7 @@ fn void pack_parts(batch b, results out, int log, const int more, LOCAL state *n
     const i64 s = (group_index() << log) + column, step = b.stride * TL_SIZE;
     const int has = s < b.seqs, last = has && turn == (parts & (turns - 1));
     GLOBAL const u8 *const x = b.x + s * b.row_stride * TL_SIZE;
+    const few_range after = {n - rest, rest};
     elem e[PART];
     few_nodes few;
 
@@ -153,21 +179,21 @@ fn void pack_parts(batch b, results out, int log, const int more, LOCAL state *n
     }
     if (last) {
         load_few(e, PART - 1, x + (n - rest) * step, step, rest);
-        few = fold_few(e, PART - 1, n - rest, rest, b.p);
+        fold_few(&few, e, 1, PART - 1, after, b.p);
     }
     BARRIER();
     if (last) {
         node += column;
         maybe all = append_nodes(nothing(b.p), node, large, size, 0, log);
         if (more) all = append_nodes(all, node + (large << log), small, PART, large * size, log);
-        store_reduced(out, b, s, append_few(all, &few, n - rest, rest), n);
+        append_few(&all.s, all.have, &few, 1, after);
+        store_reduced(out, b, s, all, n);
     }
 }
 
 #define PACK_BLOCKS \
     (TL_SIZE == 4 && sizeof(state) > 8 && sizeof(state) <= 16 ? 4 \
      : TL_SIZE > 4 || sizeof(state) > 4                       ? 3 \
-     : TL_SIZE == 2                                           ? 4 \
                                                               : 5)
 /* Short columns, if they are many: a block has 2^log; of fewer than PART elements, its threads have
  * some columns or words each. */
@@ -176,6 +202,7 @@ KERNEL_OF(pack_columns)
     SHARED state node[COLUMN_NODES(sizeof(state))];
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
+    b.flags &= STATES; /* columns are not chosen by ids */
     const int each = b.n < PART ? PACK_EACH(b.n) : 0;
     if (each == 4)
         words ? pack_words(b, out, 4) : pack_few(b, out, 4);
