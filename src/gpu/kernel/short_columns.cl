@@ -31,7 +31,8 @@ fn void fold_few(few_nodes *f, const elem *e, const int columns, const int most,
     }
 }
 
-/* Appends these elements to v[c], which is S of those before them, if there are any (have). */
+/* Appends these elements to v[c], which is S of those before them, if there are any (have). For
+ * narrow elements n says so after the first node, which takes fewer registers. */
 fn void append_few(state *v, int have, const few_nodes *f, const int columns, few_range r)
 {
     UNROLL for (int i = PART_LOG - 1; i >= 0; i--)
@@ -40,12 +41,12 @@ fn void append_few(state *v, int have, const few_nodes *f, const int columns, fe
         UNROLL for (int c = 0; c < columns; c++)
         {
             const state node = f[c].node[i];
-            if (have)
+            if (have || (TL_SIZE < 4 && r.n >> (i + 1)))
                 v[c] = COMBINE(v[c], node, r.at + (r.n >> (i + 1) << (i + 1)), 1 << i);
             else
                 v[c] = node;
         }
-        have = 1;
+        have |= TL_SIZE >= 4;
     }
 }
 
@@ -186,7 +187,7 @@ fn void pack_parts(batch b, results out, int log, const int more, LOCAL state *n
         node += column;
         maybe all = append_nodes(nothing(b.p), node, large, size, 0, log);
         if (more) all = append_nodes(all, node + (large << log), small, PART, large * size, log);
-        append_few(&all.s, all.have, &few, 1, after);
+        append_few(&all.s, TL_SIZE < 4 || all.have, &few, 1, after);
         store_reduced(out, b, s, all, n);
     }
 }
