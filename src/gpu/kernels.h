@@ -15,12 +15,12 @@
 /* tl_arguments_NAME: a struct with a member for each row of a kernel or a group, of 8 bytes each:
  * the layout of tl_kernel_start.arguments. */
 #define KERNEL(name, threads, blocks) typedef struct tl_arguments_##name {
-#define GROUP(name, NAME)             typedef struct tl_arguments_##name {
+#define GROUP(name)                   typedef struct tl_arguments_##name {
 #define IN(type, name)                tl_handle name;
 #define OUT(type, name)               tl_handle name;
 #define I64(name)                     int64_t name;
 #define F64(name)                     double name;
-#define TAKES(name, NAME)             tl_arguments_##name name;
+#define TAKES(name)                   tl_arguments_##name name;
 #define LOCAL_BYTES()                 int64_t local_bytes;
 #define END(name) \
     } \
@@ -29,12 +29,12 @@
 
 /* TL_ROWS_NAME: the number of its members. */
 #define KERNEL(name, threads, blocks) enum { TL_ROWS_##name = 0
-#define GROUP(name, NAME)             enum { TL_ROWS_##name = 0
+#define GROUP(name)                   enum { TL_ROWS_##name = 0
 #define IN(type, name)                +1
 #define OUT(type, name)               +1
 #define I64(name)                     +1
 #define F64(name)                     +1
-#define TAKES(name, NAME)             +1
+#define TAKES(name)                   +1
 #define LOCAL_BYTES()                 +1
 #define END(name) \
     } \
@@ -56,7 +56,7 @@ typedef enum tl_parameter_kind {
 } tl_parameter_kind;
 
 /* A parameter: its kind, its type as in the text (all before the name), and its name; NULL ends a
- * list. group: those of the group that `name` names. */
+ * list. group: those of a group, which has no name. */
 typedef struct tl_parameter tl_parameter;
 
 struct tl_parameter {

@@ -82,7 +82,7 @@ static const window_program *window_program_of(const char *shape)
         {"window_flat", FLAT, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"}, {0}},
         {"window_small", SMALL, "quads", "QUADS_BLOCKS", {"place", "quads", "tile"}, {0}},
         {"window_far", FAR, "quads", "QUADS_BLOCKS", {"exact", "exact_far"}, {0}},
-        {"window_slide", SLIDE, "quads", "QUADS_BLOCKS", {"exact", "exact_slide"}, {0}},
+        {"window_slide", SLIDE, "quads", "QUADS_BLOCKS", {"exact", "exact_far"}, {0}},
         {"window_cut", SHORT, "cut", "CUT_BLOCKS", {"place", "cut", "tile"}, {0}},
         {"window_long", PARTS, "quads", "QUADS_BLOCKS", {"place", "quads", "tile", "rows"}, {0}},
         {"window_passes", LONG, "passes", "PASS_BLOCKS", {"place", "passes", "tile"}, {0}},
@@ -112,7 +112,8 @@ static void add_window_facts(tl_buffer *b, const tl_scalar *op, const char *prel
     tl_addf(b, "#define TL_SCHEDULE %s\n#define TILE_BLOCKS %s\n", w->schedule, w->blocks);
     tl_addf(b, "#define TL_TABLE %d\n#define TL_FLAT %d\n", w->kind == TABLE,
             w->kind == FLAT || w->kind == SMALL || w->kind == TABLE);
-    tl_addf(b, "#define TL_FAR %d\n#define TL_PARTS %d\n", w->kind == FAR || w->kind == SLIDE,
+    tl_addf(b, "#define TL_FAR %d\n#define TL_PARTS %d\n",
+            w->kind == FAR ? 1 : 2 * (w->kind == SLIDE),
             w->kind == PARTS || w->kind > WALK + WALK_WHOLE);
     if (w->kind >= WALK)
         tl_addf(b, "#define WALK_KIND %d\n#define WALK_TOP %d\n", w->kind - WALK,
@@ -354,6 +355,8 @@ static void add_kernels(tl_buffer *b, const tl_text *t, const contents *c)
     const int reduce = !strcmp(c->shape, "reduce"), scan = !strcmp(c->shape, "scan");
 
     if (c->chunks) add_kernel(b, "", "level");
+    if (c->chunks && !c->in_place) add_kernel(b, "", "columns");
+    if (reduce && !c->in_place) add_kernel(b, "", "short_columns");
     if (scan) add_kernel(b, "", "scan_row");
     if (c->cuda && reduce && !c->in_place) add_wide(b, t->op);
     if (!c->window) add_kernel(b, c->prepare ? "inputs/" : "", c->shape);
@@ -380,8 +383,7 @@ tally_status tl_program_text(tally *ctx, const tl_text *t, char **text, size_t *
     if (t->kernel) tl_addf(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", t->kernel);
     if (c.in_place)
         tl_addf(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", t->inputs == TL_BITMAPS);
-    tl_addf(&b, "#define SEGMENTS %d\n#define HAS_COLUMNS %d\n", c.segments,
-            !c.in_place && !c.variant);
+    tl_addf(&b, "#define SEGMENTS %d\n", c.segments);
     tl_add_file(&b, t->prelude);
 
     /* nan forms skip elements, so each window has its own number of them */

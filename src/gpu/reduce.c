@@ -52,7 +52,6 @@ static int columns_whole(const tl_gpu_device *d, const tl_batch *b)
 {
     const int log = table_log(d, b);
     assert(!b->columns_log || !b->in_place);
-    assert(!log || b->columns_log);
     return b->columns_log && b->n >> (log ? log : ELEMENTS_LOG) <= COLUMNS_WHOLE;
 }
 
@@ -77,17 +76,21 @@ static int columns_suffice(const tl_gpu_device *d, const tl_batch *b)
     return b->rows >> b->columns_log >= 8 * d->gpu->processors;
 }
 
-/* Whether columns of fewer than PART elements are loaded in words, and log2 of the columns of a
- * word. On OpenCL addresses are not those of the kernel. */
-static int words_log(const tl_gpu_device *d, const tl_batch *b)
+/* Whether columns of fewer than PART elements are loaded in words and their results stored
+ * together, and log2 of the columns of a word. On OpenCL addresses are not those of the kernel. */
+static int words_log(const tl_gpu_device *d, const tl_batch *b, const tl_results *r)
 {
     enum { WORD = 4 };
     const tl_scalar *op = b->plan->op;
     const int log = COLUMNS_EACH_LOG(op->elem_bytes, b->state_bytes),
-              neighbours = b->row_stride == 1 && (b->rows | b->stride) % (1 << log) == 0,
-              aligned = (b->x.memory.address + (uint64_t)b->x.byte) % WORD == 0;
-    return log && op->elem_bytes << log == WORD && op->inputs == 1 && b->n < PART && neighbours &&
-                   aligned && d->gpu->calls->single_launch
+              together = TOGETHER_ALIGN(op->result_bytes << log),
+              neighbours = b->row_stride == 1 && r->row_stride == 1 &&
+                           (b->rows | b->stride) % (1 << log) == 0,
+              aligned = (b->x.memory.address + (uint64_t)b->x.byte) % WORD == 0 &&
+                        (r->y.address + (uint64_t)r->byte) % (uint64_t)together == 0,
+              single = op->lanes == 1 && op->inputs == 1 && b->piece.gives == TL_VALUES;
+    return log && op->elem_bytes << log == WORD && b->n < PART && neighbours && aligned && single &&
+                   d->gpu->calls->single_launch
                ? log
                : 0;
 }
@@ -135,7 +138,7 @@ static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl
     const column_nodes c = whole_nodes(b, chunk_log);
     const int element = b->plan->op->elem_bytes, few = chunks && c.down == 1;
     int more = 0;
-    const int packed = chunks ? 0 : pack_log(l->d, b, &more), words = words_log(l->d, b),
+    const int packed = chunks ? 0 : pack_log(l->d, b, &more), words = words_log(l->d, b, r),
               each = b->n < PART ? PACK_EACH(b->n) : 1;
     int64_t log = WHOLE_LOG, each_log = THREAD_LOG;
     assert(work < 2 * COLUMNS_WHOLE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The rows of gpu/kernel/params.def as data (kernels.h), and the text of a program, assembled from
  * files of src/. Each file begins with a #line, so that a compiler's message names the file in the
- * tree. The words KERNEL_OF and PARAMETERS_OF of a file are replaced by what the table says.
+ * tree. The words KERNEL_OF(name) of a file are replaced by what the table says.
  *
  *   TALLY_KERNELS=dir    reads a file from there if it exists (dir is laid out like src/) */
 #include "kernels.h"
@@ -16,12 +16,12 @@
 
 /* tl_parameter lists: parameters_NAME. */
 #define KERNEL(name, threads, blocks) static const tl_parameter parameters_##name[] = {
-#define GROUP(name, NAME)             static const tl_parameter parameters_##name[] = {
+#define GROUP(name)                   static const tl_parameter parameters_##name[] = {
 #define IN(type, name)                {TL_IS_MEMORY, "GLOBAL const " #type " *", #name, NULL},
 #define OUT(type, name)               {TL_IS_MEMORY, "GLOBAL " #type " *", #name, NULL},
 #define I64(name)                     {TL_IS_I64, "i64 ", #name, NULL},
 #define F64(name)                     {TL_IS_F64, "f64 ", #name, NULL},
-#define TAKES(name, NAME)             {TL_IS_GROUP, "", #NAME, parameters_##name},
+#define TAKES(name)                   {TL_IS_GROUP, "", "", parameters_##name},
 #define LOCAL_BYTES()                 {TL_IS_LOCAL_BYTES, "", "local_bytes", NULL},
 #define END(name) \
     { \
@@ -31,20 +31,9 @@
     ;
 #include "gpu/kernel/params.def"
 
-/* The groups, ended by name NULL. name: as in BATCH_PARAMETERS. */
-typedef struct {
-    const char *name;
-    const tl_parameter *parameters;
-} group;
-
-static const group groups[] = {
-#define GROUP(name, NAME) {#NAME, parameters_##name},
-#include "gpu/kernel/params.def"
-    {NULL, NULL}};
-
 /* HAS_LOCAL_NAME: 1 if its last row is LOCAL_BYTES. */
 #define KERNEL(name, threads, blocks) enum { HAS_LOCAL_##name = 0
-#define GROUP(name, NAME)             enum { HAS_LOCAL_##name = 0
+#define GROUP(name)                   enum { HAS_LOCAL_##name = 0
 #define LOCAL_BYTES()                 +1
 #define END(name) \
     } \
@@ -117,12 +106,15 @@ void tl_addf(tl_buffer *b, const char *format, ...)
 
 static void add_parameters(tl_buffer *b, const tl_parameter *p)
 {
-    for (int first = 1; p->name; p++, first = 0)
-        if (p->kind == TL_IS_LOCAL_BYTES) /* has its own comma, if there is such a parameter */
+    for (int first = 1; p->name; p++, first = 0) {
+        if (!first && p->kind != TL_IS_LOCAL_BYTES) tl_addf(b, ", ");
+        if (p->group)
+            add_parameters(b, p->group);
+        else if (p->kind == TL_IS_LOCAL_BYTES) /* has its own comma, if there is one */
             tl_addf(b, " LOCAL_MEMORY_PARAMETER");
         else
-            tl_addf(b, "%s%s%s%s", first ? "" : ", ", p->group ? "" : p->type, p->name,
-                    p->group ? "_PARAMETERS" : "");
+            tl_addf(b, "%s%s", p->type, p->name);
+    }
 }
 
 static void add_head(tl_buffer *b, const tl_gpu_kernel *k)
@@ -136,48 +128,30 @@ static void add_head(tl_buffer *b, const tl_gpu_kernel *k)
     tl_addf(b, " BOX_PARAMETER)");
 }
 
-/* Writes the replacement of KERNEL_OF(name) or PARAMETERS_OF(name). Returns 0 if the name is not
- * known. */
-static int add_meaning(tl_buffer *b, const char *name, size_t length, int is_kernel)
-{
-    for (int i = 0; is_kernel && i < TL_KERNELS; i++)
-        if (!strncmp(tl_gpu_kernels[i].name, name, length) && !tl_gpu_kernels[i].name[length])
-            return add_head(b, &tl_gpu_kernels[i]), 1;
-    for (const group *p = groups; !is_kernel && p->name; p++)
-        if (!strncmp(p->name, name, length) && !p->name[length])
-            return add_parameters(b, p->parameters), 1;
-    return 0;
-}
-
-/* Writes a file's text with these words replaced; its lines stay. Every kernel begins with
- * FOLLOW(), but for whole_columns, which calls it later. */
+/* Writes a file's text with the heads of its kernels; its lines stay. Every kernel begins with
+ * FOLLOW(), but for whole_columns, which calls it later. The compiler reports unknown names. */
 static void add_text(tl_buffer *b, const char *text)
 {
-    static const char kernel_of[] = "KERNEL_OF(", parameters_of[] = "PARAMETERS_OF(";
+    static const char kernel_of[] = "KERNEL_OF(";
 
-    for (const char *at = text; *at;) {
-        const char *kernel = strstr(at, kernel_of), *parameters = strstr(at, parameters_of),
-                   *word = kernel;
-        if (!kernel || (parameters && parameters < kernel)) word = parameters;
-        if (!word) {
-            tl_add(b, at, strlen(at));
-            return;
-        }
-
-        const char *name = strchr(word, '(') + 1;
+    for (const char *word; (word = strstr(text, kernel_of)) != NULL;) {
+        const char *const name = word + sizeof kernel_of - 1;
         const size_t length = strcspn(name, ")");
-        tl_add(b, at, (size_t)(word - at));
-        at = name + length + (name[length] == ')');
+        int k = 0;
+        while (k < TL_KERNELS && (strncmp(tl_gpu_kernels[k].name, name, length) != 0 ||
+                                  tl_gpu_kernels[k].name[length]))
+            k++;
 
-        const char *const body = word == kernel ? strchr(at, '{') : NULL;
-        if (!add_meaning(b, name, length, word == kernel)) {
-            tl_add(b, word, (size_t)(at - word)); /* the compiler will report the position */
-        } else if (body) {
-            tl_add(b, at, (size_t)(body + 1 - at));
-            if (strncmp(name, "whole_columns", length)) tl_addf(b, " FOLLOW();");
-            at = body + 1;
-        }
+        const char *const body = k < TL_KERNELS ? strchr(name, '{') : NULL;
+        tl_add(b, text, (size_t)((body ? word : name + length) - text));
+        text = name + length;
+        if (!body) continue;
+        add_head(b, &tl_gpu_kernels[k]);
+        tl_add(b, text + 1, (size_t)(body - text));
+        if (strncmp(name, "whole_columns", length)) tl_addf(b, " FOLLOW();");
+        text = body + 1;
     }
+    tl_add(b, text, strlen(text));
 }
 
 /* ---- files ---- */

@@ -78,7 +78,7 @@ typedef struct tl_batch {
     int state_bytes;                               /* tl_gpu_state_bytes */
 
     /* 0; or the sequences are columns, which reductions and scans place on lanes
-     * (kernel/level.cl): elements of one lie further apart than neighbouring sequences.
+     * (kernel/columns.cl): elements of one lie further apart than neighbouring sequences.
      * columns_log: log2 of the columns that share a warp, the least power of two that takes all,
      * from 2 to LANES. */
     int columns_log;
@@ -283,7 +283,7 @@ tally_status tl_gpu_put(tl_gpu_device *d, void *to, const void *from, size_t byt
 /* Drops the spans of time that are not known yet. */
 void tl_clock_drop(tl_gpu_device *d);
 
-/* ---- call/whole.c; between enter and leave ---- */
+/* ---- call/segments.c; between enter and leave ---- */
 
 /* Runs a call whose views fit the device. A scan goes forward: a reversed one has views with
  * negative strides. piece: NULL, or the piece of a larger call that it is. */

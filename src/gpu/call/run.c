@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Every call on a GPU enters here. Its views go to the kernels whole (whole.c); or in pieces
+ * Every call on a GPU enters here. Its views go to the kernels whole (segments.c); or in pieces
  * (pieces.c), if they are large host arrays or do not fit the device. */
 #include "exact/exact.h"
 #include "gpu/work.h"

@@ -25,14 +25,12 @@ typedef struct {
 #endif
 } batch;
 
-#define BATCH_PARAMETERS PARAMETERS_OF(BATCH)
 #define BATCH_OF_PARAMETERS \
     batch b; \
     b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n, \
     b.seqs = in_seqs, b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids, \
     b.first = in_first, b.p.value = parameter, b.p.origin = origin IN_PLACE_OF_PARAMETERS
 
-#define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE)
 #if TL_IN_PLACE
 #define IN_PLACE_OF_PARAMETERS \
     , b.y = y_data + y_byte, b.x_there = x_there, b.x_bit = x_bit, b.y_there = y_there, \
@@ -266,7 +264,6 @@ typedef struct {
     i64 row_stride, stride;
 } results;
 
-#define RESULTS_PARAMETERS PARAMETERS_OF(RESULTS)
 #define RESULTS_OF_PARAMETERS \
     results out; \
     out.x = out_data + out_byte, out.row_stride = out_row_stride, out.stride = out_stride

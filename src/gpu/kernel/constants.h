@@ -12,9 +12,8 @@ enum { LANES = 32, QUAD = 4 };
 enum { ELEMENTS_LOG = 10, STATES_LOG = 8, CHUNK = 1 << ELEMENTS_LOG };
 #define LEVEL_LOG(level) (ELEMENTS_LOG - STATES_LOG + STATES_LOG * (level))
 
-/* level.cl: threads of a block, which share a chunk (tables: COLUMN_THREADS), or whole columns of
- * up to COLUMNS_WHOLE elements. pack_columns: below PACK_ROWS elements; bytes of a row for a
- * thread. */
+/* columns.cl: threads of a block, which share a chunk (tables: COLUMN_THREADS), or whole columns of
+ * up to COLUMNS_WHOLE elements. */
 enum { COLUMN_THREADS = 4 * LANES, WHOLE_LOG = 8, WHOLE_THREADS = 1 << WHOLE_LOG };
 enum { COLUMNS_LOG = 12, COLUMNS_WHOLE = 1 << COLUMNS_LOG };
 
@@ -28,6 +27,8 @@ enum { COLUMNS_LOG = 12, COLUMNS_WHOLE = 1 << COLUMNS_LOG };
 enum { PART_LOG = 4, PART = 1 << PART_LOG, PARTS_LOG = 6 };
 #define PACK_MORE(state) ((state) > 8 && (state) <= 16 ? 3 : 0)
 #define PACK_EACH(n)     ((n) <= PART / 4 ? 4 : (n) <= PART / 2 ? 2 : 1)
+/* of `bytes` of results that a thread stores together */
+#define TOGETHER_ALIGN(bytes) ((bytes) < 16 ? (bytes) : 16)
 
 /* Flags of a batch. OFFSETS: sequences are given by offsets, and `first` is used. CHOSEN: ids
  * selects sequences. STATES: reduce writes states. */

@@ -9,8 +9,6 @@
  * writes whole cache lines. All cells have the same number of steps, so all lanes take the same
  * branches. `pitch`: length of a row of these arrays in cells, a multiple of 16, so that all rows
  * begin at multiples of 16 bytes. */
-#define GRID_PARAMETERS  PARAMETERS_OF(GRID)
-#define STEPS_PARAMETERS PARAMETERS_OF(STEPS)
 
 fn i64 my_cell() { return group_index() * GRID_THREADS + thread_index(); }
 fn i64 cells_at_once() { return group_count() * GRID_THREADS; }

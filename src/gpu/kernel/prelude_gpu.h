@@ -17,7 +17,8 @@
  *   TL_SCHEDULE                  how window_tile makes levels (window/tile.cl)
  *   TL_TABLE                     1 for tables: the elements of a window lie `pitch` items apart
  *   TL_PARTS, TL_FLAT, TL_FAR    1 if its launches may compute a part of the levels; if there is
- *                                one sequence; if windows of class X are longer than a tile */
+ *                                one sequence; of windows of class X longer than a tile:
+ *                                1 far tiles, 2 sliding */
 #if TL_KIND == 2
 #define ORD_LOW  0
 #define ORD_HIGH (~(ord)0)

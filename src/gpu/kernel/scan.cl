@@ -81,11 +81,11 @@ KERNEL_OF(scan)
     }
 }
 
-#if HAS_COLUMNS
+#if !TL_IN_PLACE
 /* ---- columns ----
  *
- * Sequences that lie across. The lanes of a warp are placed as in level.cl. A lane starts with S at
- * the first element of its part and goes down, 8 elements at a time:
+ * Sequences that lie across. The lanes of a warp are placed as in columns.cl. A lane starts with S
+ * at the first element of its part and goes down, 8 elements at a time:
  *
  *   node[l]    the last node of 2^l groups of 8 that waits for its right neighbour
  *   start[l]   S at the last multiple of 2^l groups; so S after j groups is C(start[l + 1], node

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Scan of columns in one launch that reads every element once (CUDA): look-back with a lane for
- * each column, or, of few columns, for each part of a column (level.cl).
+ * each column, or, of few columns, for each part of a column (columns.cl).
  *
  * A tile is 2^log columns wide. Each of its 8 warps has a strip of DOWN_ROWS rows of every part in
  * local memory. The rows of a table of up to 32 columns lie one after the other: a warp copies them
@@ -234,7 +234,6 @@ fn void take_job(LOCAL down_memory *memory, GLOBAL u64 *table, i64 jobs)
     if (ticket == jobs + group_count() - 1) end_epoch(table, epoch);
 }
 
-#define TILED_PARAMETERS PARAMETERS_OF(TILED)
 KERNEL_OF(scan_down)
 {
     BATCH_OF_PARAMETERS;

@@ -9,7 +9,6 @@ typedef struct {
     GLOBAL const result *init;
 } seeding;
 
-#define SEEDING_PARAMETERS    PARAMETERS_OF(SEEDING)
 #define SEEDING_OF_PARAMETERS \
     seeding seeds; \
     seeds.seeded = seeded, seeds.exclusive = exclusive, seeds.init = init

@@ -283,7 +283,6 @@ fn void worker(task t, LOCAL rings *r, int i, state *mine, int warp, held e)
     if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = node;
 }
 
-#define TILED_PARAMETERS PARAMETERS_OF(TILED)
 KERNEL_OF(scan_single)
 {
     BATCH_OF_PARAMETERS;

@@ -125,7 +125,6 @@ fn void scan_share(wave_tile t, LOCAL const wave_memory *m, results out, seeding
     }
 }
 
-#define TILED_PARAMETERS PARAMETERS_OF(TILED)
 KERNEL_OF(scan_single)
 {
     BATCH_OF_PARAMETERS;

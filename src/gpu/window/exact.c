@@ -65,7 +65,7 @@ static int is_far(const tl_window_call *c)
            far_words(c, c->b->elements) <= tl_status_words(c->d);
 }
 
-/* The parts of windows that slide (exact_slide.cl), of LEAST * w results at least: as many blocks
+/* The parts of windows that slide (exact_far.cl), of LEAST * w results at least: as many blocks
  * of a multiprocessor as leave their elements in the cache. 0: far tiles are faster. */
 static int64_t slide_parts(const tl_window_call *c, int64_t count)
 {

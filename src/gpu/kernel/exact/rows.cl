@@ -6,10 +6,6 @@
  *
  * The registers cannot hold rows with an infinity, a NaN that counts, elements of very different
  * sizes, or none above 2^-950. All lanes together sum these rows with bins, one after the other. */
-#define BATCH_PARAMETERS    PARAMETERS_OF(BATCH)
-#define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE) /* part of the batch; not read */
-#define SECOND_PARAMETERS   PARAMETERS_OF(SECOND)
-#define RESULTS_PARAMETERS  PARAMETERS_OF(RESULTS)
 
 /* The arrays of a launch. */
 typedef struct {

@@ -9,8 +9,6 @@
  *
  * Types are numbers TYPE(kind, bytes). Elements are bits: a NaN keeps its payload unless it is made
  * quiet. */
-#define X_SOURCE_PARAMETERS PARAMETERS_OF(X_SOURCE)
-#define Y_SOURCE_PARAMETERS PARAMETERS_OF(Y_SOURCE)
 
 /* The value of a float of 2 or 4 bytes; exact. */
 fn f32 float_of(u64 bits, int type)

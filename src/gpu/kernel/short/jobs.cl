@@ -308,8 +308,6 @@ fn window first_window(const segmented *f, batch b)
     return window_after(f, w, b);
 }
 
-#define SEGMENTED_PARAMETERS PARAMETERS_OF(SEGMENTED)
-#define LONG_ROWS_PARAMETERS PARAMETERS_OF(LONG_ROWS)
 /* Blocks of a multiprocessor, which bounds the registers. BY_WARP_BLOCKS: the same. */
 #define SEGMENTED_BLOCKS      (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
 /* A result that differs from its state, such as a mean, needs more registers. */
@@ -321,7 +319,6 @@ fn window first_window(const segmented *f, batch b)
  * (segments.cl) found of the offsets. It predicts the kernel and launches it at once. The kernel
  * reads what `measure` found. If the prediction was wrong, or if the host will refuse the call, the
  * kernel has no jobs. */
-#define SPECULATIVE_PARAMETERS PARAMETERS_OF(SPECULATIVE)
 typedef struct {
     GLOBAL u32 *measured; /* the slot that `measure` filled; 0: the launch is not speculative */
     i64 most, by_warp;

@@ -14,12 +14,12 @@
  *
  *   near   a tile has all items of its windows in local memory: the middle is a window over the
  *          nodes of whole runs, by doubling
- *   far    (TL_FAR; CUDA) windows longer than a tile, which has the items where its windows begin
+ *   far    (TL_FAR 1; CUDA) windows longer than a tile, which has the items where its windows begin
  *          (left) and where they end (right). The middle is the runs of `left` after this one, the
  *          whole tiles between, the first items of a tile, and the runs of `right` before this one.
  *          Each tile publishes its node and the node of its first items (exact_far.cl)
  *
- * If the operator has an inverse, such windows slide instead (exact_slide.cl; TL_FAR too). */
+ * If the operator has an inverse, such windows slide instead (TL_FAR 2). */
 #if OP_EXACT
 enum {
     RUN = TL_FAR ? EXACT_FAR_RUN(TL_SIZE, STATE_BYTES) : EXACT_RUN(STATE_BYTES),

@@ -123,9 +123,6 @@ typedef struct {
     i64 elements, pitch;
 } launch;
 
-#define WINDOW_PARAMETERS PARAMETERS_OF(WINDOW)
-#define TILES_PARAMETERS  PARAMETERS_OF(TILES)
-
 /* Programs of windows in one launch (not TL_PARTS) fold all elements of each window, and give
  * results: these constants let the compiler drop the rest. */
 #define LAUNCH_OF_PARAMETERS \
