@@ -41,7 +41,7 @@ fn void append_few(state *v, int have, const few_nodes *f, const int columns, fe
         UNROLL for (int c = 0; c < columns; c++)
         {
             const state node = f[c].node[i];
-            if (have || (TL_SIZE < 4 && r.n >> (i + 1)))
+            if (TL_SIZE < 4 ? have || r.n >> (i + 1) : have)
                 v[c] = COMBINE(v[c], node, r.at + (r.n >> (i + 1) << (i + 1)), 1 << i);
             else
                 v[c] = node;
