@@ -49,6 +49,6 @@ tests="$TALLY_SOURCE/python/tests"
 for each in "$python" "$TALLY_SOURCE"/build-python/venv-3*/bin/python; do
     "$each" -c 'import dask, hypothesis, numpy, pandas, polars, pyarrow, pytest, xarray' 2>/dev/null || continue
     TALLY_EXAMPLES=30 "$each" -X faulthandler -m pytest -q -p no:cacheprovider "$tests"/test_{tables,time_values,xarray,command,device}.py \
-        "$tests/test_docs.py" -k 'not stubs and not import_time and not notebook and not example'
+        "$tests/test_docs.py" -k 'not stubs and not notebook and not example'
     exit
 done

@@ -107,14 +107,6 @@ def test_stubs(tmp_path):
 
 
 @pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer takes its time")
-def test_import_time():
-    """At most 30 ms of a processor, the best of some: the machine has other work."""
-    code = "import time; a = time.process_time(); import tally; print(time.process_time() - a)"
-    run = [sys.executable, "-c", code]
-    times = [float(subprocess.run(run, capture_output=True, check=True).stdout) for _ in range(5)]
-    assert min(times) < 0.030, times
-
-
 def test_import_brings_nothing():
     code = "import sys, tally; print([m for m in ('numpy', 'pandas', 'typing', 'inspect') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, check=True, text=True)
