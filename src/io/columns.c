@@ -369,7 +369,7 @@ static void find_date(const struct choice *c)
     }
 
     c->f->info.dtype = TALLY_I64;
-    l->decimal += l->decimal ? 0 : '.';
+    if (!l->decimal) l->decimal = '.'; /* so that no cell is read as a number first */
 }
 
 tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r,
