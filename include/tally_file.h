@@ -116,8 +116,8 @@ typedef struct tally_file_info {
     const char *const *keys; /* with a header: the names of the key columns; else NULL */
     /* netcdf: the names of the dimensions (NULL for a single value); else NULL */
     const char *const *dimensions;
-    /* options.by_time and dates, the kind of the times read so far: 0 none read, 1 numbers, 2 times without
-     * a zone, 3 times with a zone */
+    /* options.by_time and dates, the kind of the times read so far: 0 none read, 1 numbers, 2 times
+     * without a zone, 3 times with a zone */
     int times;
     int64_t comments; /* a table: lines skipped so far because they are comments */
     /* netcdf: elements along each dimension that are stored together, and are best read together;

@@ -132,7 +132,8 @@ def number(kind):
     return random.choice([0.0, -0.0, 1.0, -1.0, 2.0 ** -53, 1 + 2.0 ** -52, 1e100, -1e100, 2.0 ** -1074])
 
 
-for case in range(int(os.environ.get("CASES") or ("150" if os.environ.get("TALLY_TEST_LONG") else "50"))):
+usual = 150 if os.environ.get("TALLY_TEST_LONG") else 50
+for case in range(int(os.environ.get("CASES") or usual)):
     kind = random.choice(["near", "small", "wide", "tiny", "large", "special"])
     rows = [(number(kind), number(kind)) for _ in range(random.randint(0, 12))]
     if random.random() < 0.2:

@@ -291,9 +291,9 @@ def rolling(
     of a table, which the results keep, and may be left out where the index of pandas or the coordinate of xarray has
     times. Times are of any unit and byte order; none is rounded. The window of a row at time t has the times from
     t - window to t (without its beginning, unless ``closed`` says so), or with ``center`` those half a window around
-    t. Of descending times it is the rows before that belong to a window, as in pandas: the times from t to t + window.
-    Here ``min_periods`` is 1 unless given. Of rows with the same time, ``ties="row"`` leaves out those after the row
-    itself, as pandas does; ``"all"`` has all.
+    t. Of descending times it is the rows before that belong to a window, as in pandas: the times
+    from t to t + window. Here ``min_periods`` is 1 unless given. Of rows with the same time,
+    ``ties="row"`` leaves out those after the row itself, as pandas does; ``"all"`` has all.
 
     ``by`` has a key for each row, as in :func:`reduce`: a window has rows with the same key only, whose times must
     be sorted among themselves. Results are in the order of the rows; where the key is missing, a window has no rows.

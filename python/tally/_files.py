@@ -337,7 +337,9 @@ class _Reduction:
     def result(self, ticks):
         """ticks: dates as numbers."""
         found = np.asarray(self._parts.result(), self._type)
-        return self._column.shown(found, self._count) if self._column.gives_times and not ticks else found
+        if ticks or not self._column.gives_times:
+            return found
+        return self._column.shown(found, self._count)
 
 
 def _write_groups(arguments, jobs, keys, results):

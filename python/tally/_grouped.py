@@ -41,7 +41,8 @@ def reduced(file, arguments, jobs):
         next = second[0] if second else None
 
         def fold(name):
-            return np.asarray(groups.fold(0, name, x, None, (False, False), (0, 0, 0, 0), next, None))
+            options = (False, False), (0, 0, 0, 0)
+            return np.asarray(groups.fold(0, name, x, None, *options, next, None))
 
         results.append(column.shown(fold(op), fold("count")) if column.gives_times else fold(op))
     found = dict(zip(columns, groups.keys()))

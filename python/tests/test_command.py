@@ -58,7 +58,7 @@ def files(tmp_path_factory):
 
 
 def test_row_groups_ahead(files, monkeypatch):
-    """Row groups that are decoded ahead, and batches of large ones, come in the order of the file."""
+    """Row groups that are decoded ahead, and batches of large ones, keep the file's order."""
     from tally import _files
 
     folder, table = files
@@ -101,7 +101,8 @@ def test_dates(tmp_path, name):
     want = [max(there), min(there), there[0], there[-1]]
     line = run("reduce", "max,min,first,last,nanmax,count", "--column", "t", path).splitlines()[1]
     assert line.split("\t") == [str(each) for each in [*want, want[0], 3]]
-    lines = run("reduce", "minmax,argmax", "--by", "k", "--column", "t", path, "--to", "csv").splitlines()
+    by = ("--by", "k", "--column", "t")
+    lines = run("reduce", "minmax,argmax", *by, path, "--to", "csv").splitlines()
     low, high = sorted(there[1:])
     index = 0 if there[1] == high else 1
     assert lines[0] == "k,minmax.min,minmax.max,argmax"

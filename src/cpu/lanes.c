@@ -287,14 +287,10 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
 
         /* the first of these rows in memory order */
         const int64_t i = job->reverse ? span->total - at - k.m : at - span->first;
-        const char *x = tl_lanes_bring(buffers, f, i, k.m, &k.stride);
+        const char *const x = tl_lanes_bring(buffers, f, i, k.m, &k.stride);
+        k.x = job->reverse ? x + (k.m - 1) * k.stride * buffers->elem : x;
+        if (job->reverse) k.stride = -k.stride;
 
-        if (job->reverse) {
-            x += (k.m - 1) * k.stride * buffers->elem;
-            k.stride = -k.stride;
-        }
-
-        k.x = x;
         const int lowers = !packed && straight && (in_place || !to->direct); /* without staging */
         if (packed) { /* side by side, from registers to the first cache to their place */
             k.packed = to->out + i * width * buffers->result;
