@@ -150,8 +150,8 @@ static int block(tl_compressed *c, size_t n)
             continue;
         }
         const char *const why = (c->kind == GZIP ? inflate : unzstd)(c, n, &at, &made);
-        if (why) return bad(c, (int64_t)(n - at), why);
         if (!write_all(c, made)) return 0;
+        if (why) return bad(c, (int64_t)(n - at), why);
     }
     return 1;
 }

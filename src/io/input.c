@@ -131,6 +131,7 @@ tally_status tl_input_peek(tally_file *f, size_t want)
         int64_t r = f->regular ? pread_full(f->fd, to, n, f->pos + (int64_t)f->peek_n)
                                : read_some(f->fd, to, n);
         if (r == 0) r = at_end(f);
+        if (r < 0 && f->peek_n && f->peek_end) break; /* the failure comes after these bytes */
         if (r < 0) return tl_input_failed(f);
         f->peek_n += (size_t)r;
         struct pollfd more = {f->fd, POLLIN, 0};

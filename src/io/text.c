@@ -151,7 +151,7 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
 static int read_more(tally_file *f)
 {
     tl_text *const t = f->text;
-    const size_t want = t->capacity - t->n;
+    const size_t before = t->n, want = t->capacity - before;
 
     if (f->regular) {
         const int64_t got = tl_pread_shared(f, t->buf + t->n, (int64_t)want, t->threads,
@@ -168,7 +168,7 @@ static int read_more(tally_file *f)
 
     while (t->n < t->capacity) {
         const int64_t r = tl_input_some(f, t->buf + t->n, t->capacity - t->n);
-        if (r < 0) return -1;
+        if (r < 0) return t->n > before ? 0 : -1; /* what was read is parsed first */
         if (r == 0) {
             t->eof = 1;
             break;
