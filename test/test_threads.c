@@ -271,6 +271,61 @@ static int faults(void)
     return failed;
 }
 
+/* ---- one context, several threads ---- */
+
+static tally *shared;
+static double wanted[3][COLUMNS];
+static const char *const operators[3] = {"sum", "mean", "max"};
+
+/* A call on the shared context, by thread k: 0 right, 1 refused, 2 wrong. */
+static int call(int64_t k)
+{
+    double y[COLUMNS];
+    tally_view in = tally_columns(x, TALLY_F64, N / COLUMNS, COLUMNS);
+    const tally_status s = tally_reduce(shared, operators[k % 3], &in, y);
+    return s ? 1 + (s != TALLY_INVALID) : 2 * (memcmp(y, wanted[k % 3], sizeof y) != 0);
+}
+
+static void *calls_shared(void *number)
+{
+    intptr_t wrong = 0;
+    for (int i = 0; i < 300; i++) wrong += call((intptr_t)number + i / 10) == 2;
+    return (void *)wrong;
+}
+
+/* What one thread asks while another is in a call is refused, and never wrong. In a child of fork
+ * the other thread does not exist. */
+static int one_at_a_time(void)
+{
+    pthread_t thread[4];
+    tally *held = NULL;
+    int failures = 0, status = 0;
+    if (tally_open(&shared, "cpu,threads=2")) return 1;
+    for (int k = 0; k < 3; k++) {
+        tally_view in = tally_columns(x, TALLY_F64, N / COLUMNS, COLUMNS);
+        failures += tally_reduce(shared, operators[k], &in, wanted[k]) != TALLY_OK;
+    }
+
+    if (tl_scratch_take(shared, &held)) return 1;
+    failures += call(0) != 1 || !strstr(tally_error(shared), "ctx is in use by another thread");
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) _exit(call(0) != 0 || call(1) != 0);
+    waitpid(child, &status, 0);
+    tl_scratch_give(&held);
+    failures += (status != 0) + (call(0) != 0);
+
+    for (intptr_t k = 0; k < 4 && !SANITIZED; k++)
+        if (pthread_create(&thread[k], NULL, calls_shared, (void *)k)) return 1;
+    for (int k = 0; k < 4 && !SANITIZED; k++) {
+        void *wrong;
+        pthread_join(thread[k], &wrong);
+        failures += wrong != NULL;
+    }
+    tally_close(shared);
+    return failures;
+}
+
 /* Calls in a row are frequent; one after a pause is not. */
 static int frequent_calls(void)
 {
@@ -293,6 +348,7 @@ int main(void)
     quotas();
     run("the pool's calls", some_calls);
     run("calls in a row", frequent_calls);
+    run("several threads that share a context", one_at_a_time);
     run("a fork of a process without threads", alone);
     run("a fork of a process with threads", forked);
     run("many callers, and forks in the middle of their calls", many_callers);

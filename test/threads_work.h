@@ -33,7 +33,7 @@
 #define SANITIZED 0
 #endif
 
-enum { N = 1 << 18, ROWS = 64, RESULTS = 6 << 20, PATIENCE = 60 };
+enum { N = 1 << 18, ROWS = 64, COLUMNS = 100, RESULTS = 6 << 20, PATIENCE = 60 };
 static double x[N];
 static int64_t offsets[ROWS + 1];
 static int limited; /* memory may run out too */

@@ -303,11 +303,14 @@ tally_status tally_times(tally *ctx, tally_times_info *times)
 
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
 {
+    unsigned changes = __atomic_load_n(&ctx->plan_changes, __ATOMIC_ACQUIRE) & ~1u;
     if (op && *op) /* free entries of the cache have no name */
         for (int i = 0; i < TL_PLAN_ENTRIES; i++)
             if (ctx->plans[i].dtype == dtype && !strcmp(ctx->plans[i].op, op)) {
                 *plan = ctx->plans[i].plan;
-                return TALLY_OK;
+                __atomic_thread_fence(__ATOMIC_ACQUIRE);
+                if (__atomic_load_n(&ctx->plan_changes, __ATOMIC_RELAXED) == changes)
+                    return TALLY_OK; /* no other thread has changed the plan meanwhile */
             }
 
     const tl_scalar *scalar;
@@ -317,11 +320,14 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
         return tl_invalid(ctx, "op is '%.60s': it takes two inputs, a view whose next is another",
                           op);
     TL_TRY(ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_DEVICE, plan));
-    if (strlen(op) < sizeof ctx->plans[0].op) {
+    if (strlen(op) < sizeof ctx->plans[0].op &&
+        __atomic_compare_exchange_n(&ctx->plan_changes, &changes, changes + 1, 0, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED)) {
         tl_plan_entry *entry = &ctx->plans[ctx->next_plan++ % TL_PLAN_ENTRIES];
         strcpy(entry->op, op);
         entry->dtype = dtype;
         entry->plan = *plan;
+        __atomic_store_n(&ctx->plan_changes, changes + 2, __ATOMIC_RELEASE);
     }
     return TALLY_OK;
 }

@@ -24,9 +24,11 @@ struct tally {
     struct tally **members;
     tl_plan_entry plans[TL_PLAN_ENTRIES];
     int next_plan;
+    unsigned plan_changes;            /* twice the changes of plans; odd while one is made */
     struct tl_user *users;            /* operators defined in this context, the newest first */
     struct tl_scratch_block *scratch; /* scratch memory of its threads */
     int scratch_threads;
+    int in_call; /* 0, or the number of the process in which a call uses the scratch memory */
     char error[512];
     char report[256]; /* tally_verify's sentence */
 };
@@ -69,6 +71,14 @@ tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl
  * away, and each page would cost a fault (0.2 to 0.5 us) ---- */
 
 enum { TL_SCRATCH_SLOTS = 5 };
+
+/* Until the block ends, the scratch memory of ctx is this call's. If another thread's call has it,
+ * returns from the function with a refusal. */
+#define TL_TAKE_SCRATCH(ctx) \
+    __attribute__((cleanup(tl_scratch_give))) tally *taken_ = NULL; \
+    TL_TRY(tl_scratch_take(ctx, &taken_))
+tally_status tl_scratch_take(tally *ctx, tally **taken);
+void tl_scratch_give(tally **taken);
 
 /* Makes slots for `threads` threads. Call it outside of a parallel region. Returns 0 if out of
  * memory. */

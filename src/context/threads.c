@@ -11,6 +11,7 @@
  * caller. A waiting thread polls the state for SPIN_NS, because a wake-up takes microseconds, and
  * then sleeps. */
 #define _GNU_SOURCE
+#include "context.h"
 #include "threads.h"
 #include "law/fp.h"
 #include <assert.h>
@@ -66,6 +67,8 @@ static int64_t refused_until; /* after a failure no thread is created before thi
 /* this process is a child of a process with workers; it creates no threads */
 static atomic_int forked;
 
+static int process_number = 1; /* a child of fork has the next one */
+
 static pthread_mutex_t locks[TL_LOCKS] = {[0 ... TL_LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
 
 void tl_lock_take(tl_lock which) { pthread_mutex_lock(&locks[which]); }
@@ -77,6 +80,7 @@ static void in_child(void)
 {
     if (atomic_load(&count)) atomic_store(&forked, 1);
     atomic_store(&count, 0);
+    process_number++;
     idle = NULL;
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     for (int i = 0; i < TL_LOCKS; i++) locks[i] = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -86,6 +90,20 @@ static __attribute__((constructor)) void watch_forks(void)
 {
     if (pthread_atfork(NULL, NULL, in_child))
         atomic_store(&forked, 1); /* forks could not be detected, so no thread is created */
+}
+
+tally_status tl_scratch_take(tally *ctx, tally **taken)
+{
+    const int process = process_number;
+    if (__atomic_exchange_n(&ctx->in_call, process, __ATOMIC_ACQUIRE) == process)
+        return tl_invalid(ctx, "ctx is in use by another thread: open a context for each thread");
+    *taken = ctx;
+    return TALLY_OK;
+}
+
+void tl_scratch_give(tally **taken)
+{
+    if (*taken) __atomic_store_n(&(*taken)->in_call, 0, __ATOMIC_RELEASE);
 }
 
 static void sleep_while(atomic_int *state, int value)

@@ -388,6 +388,7 @@ static tally_status run_shape(tally *ctx, int threads, const tl_call *call, cons
     }
 
     /* One dense sequence: the shape decides. */
+    TL_TAKE_SCRATCH(ctx);
     if (in->rows > 1 || !dense) threads = threads_for(bytes, least, threads);
     const int lanes = in->rows > 1 && shape->lanes && lanes_of(&job, call);
 

@@ -390,6 +390,7 @@ static void scan_dense(tally *ctx, tl_scan *s, int threads, tl_scan_work work)
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)
 {
     const size_t bytes = tl_staging_bytes(s->plan);
+    TL_TAKE_SCRATCH(ctx);
     void *memory = tl_scratch_begin(ctx, 1) ? tl_scratch(ctx, 0, TL_SINGLE, bytes) : NULL;
     if (!memory) return tl_no_memory(ctx, bytes, "staging a scan");
     scan_dense(ctx, s, threads,

@@ -279,6 +279,7 @@ static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in,
                                     : (size_t)BLOCK * STRIP * g->plan.op->elem_bytes;
 
     if (bytes <= TL_PARALLEL_BYTES) threads = 1;
+    TL_TAKE_SCRATCH(ctx);
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
     pass all = {ctx, g, in, scans ? out : NULL, results, prefetch_distance, some_bytes};
     g->passes++;
@@ -333,6 +334,7 @@ static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
     tl_lanes_buffers buffers;
     if (!g->strips) return TALLY_OK;
 
+    TL_TAKE_SCRATCH(ctx);
     if (!tl_scratch_begin(ctx, 1) ||
         !tl_lanes_open(&buffers, ctx, 0, &g->job, (tl_lanes_size){.width = g->strip[0].width}))
         return tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field");
