@@ -48,6 +48,8 @@ for form in 2024-02-29 2024-02-29T00:00 20240229T2359 20240229T235959.123456789Z
 done
 bad 2 'tally reduce max,sum --column day dates.csv' "tally: dates.csv: the column has dates, and dates have no 'sum': they have min, max, minmax, first, last, argmin, argmax and count"
 bad 2 'tally reduce corr --column day,at dates.csv' "tally: dates.csv: the column has dates, and dates have no 'corr': they have min, max, minmax, first, last, argmin, argmax and count"
+bad 1 "printf 'day\n0001-01-01\n2024-05-01\n' | tally reduce max --delimiter , --column day" "tally: standard input:2:1: the time '0001-01-01' is not in 1677-09-21T00:12:44Z .. 2262-04-11T23:47:16Z, where nanoseconds fit 64 bits"
+bad 1 "printf 'a\n2024-05-01T00:00:00.0000000001\n' | tally reduce max --delimiter , --column a" "tally: standard input:2:1: the time '2024-05-01T00:00:00.0000000001' has more than nine digits after the second"
 bad 1 'tally reduce max --column day,x dates.csv' "tally: dates.csv:2:1: '2024-02-29' is not a number; --skip-bad skips and counts such cells"
 bad 1 'tally scan max --column day dates.csv' "tally: dates.csv:2:1: '2024-02-29' is not a number; --skip-bad skips and counts such cells"
 printf 'a\n2024-05-01T00:00:00+02:00\n2024-05-01T00:30:00+03:00\n7\n' >zones.csv

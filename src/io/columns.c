@@ -364,7 +364,8 @@ static void find_date(const struct choice *c)
         if (l->want[k].role != TL_VALUE) continue;
         const tl_field_text *const x = tl_first_known_cell(&c->lines, c->from, l->want[k].column);
         *l->date = 0;
-        if (!x || tl_time_parse(x->s, x->e, &t) || tl_time_kind(t.frame) == 1) return;
+        if (!x || tl_time_parse(x->s, x->e, &t) == TL_CELL_TIME || tl_time_kind(t.frame) == 1)
+            return;
         snprintf(l->date, sizeof l->date, "%.*s", (int)(x->e - x->s), x->s);
     }
 
