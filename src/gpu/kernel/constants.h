@@ -276,9 +276,9 @@ enum { RING_LEVELS = 16 };
  * of these bits. Folds of rows of nodes (window/rows.cl) are always stored in `states`. */
 enum { FOLD_RESULTS, FOLD_LEVEL, FOLD_LAST_BITS, FOLD_RESULTS_ALONE };
 
-/* Windows that the edge of a sequence cuts off. EDGES_TOO: this launch computes them. EDGES_APART:
+/* Windows that the edge of a sequence cuts off. WITH_EDGES: this launch computes them. NO_EDGES:
  * another launch computes them, with the schedule `cut`. */
-enum { EDGES_TOO, EDGES_APART };
+enum { WITH_EDGES, NO_EDGES };
 
 /* window/exact.cl: items of a run; runs whose nodes a tile needs, for `heads` runs of results;
  * offsets in local memory of the nodes, and of one round of results (if these are larger than

@@ -211,7 +211,7 @@ fn void walk_store(walk_lane *a, const state t[WALK_ROWS], int row, const launch
 {
     const i64 step = walk_step_to(l);
     const int all = row >= a->whole && row + WALK_ROWS <= a->whole_end,
-              cut_too = !MAKES_STATES && l->of.edges == EDGES_TOO && !l->of.valid;
+              cut_too = !MAKES_STATES && l->of.edges == WITH_EDGES && !l->of.valid;
 
     if (all) {
         UNROLL for (int u = 0; u < WALK_ROWS; u++)
