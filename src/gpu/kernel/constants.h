@@ -27,8 +27,8 @@ enum { COLUMNS_LOG = 12, COLUMNS_WHOLE = 1 << COLUMNS_LOG };
 enum { PART_LOG = 4, PART = 1 << PART_LOG, PARTS_LOG = 6 };
 #define PACK_MORE(state) ((state) > 8 && (state) <= 16 ? 3 : 0)
 #define PACK_EACH(n)     ((n) <= PART / 4 ? 4 : (n) <= PART / 2 ? 2 : 1)
-/* of `bytes` of results that a thread stores together */
-#define TOGETHER_ALIGN(bytes) ((bytes) < 16 ? (bytes) : 16)
+/* The alignment of `bytes` of results that a thread stores by one access. */
+#define UNIT_ALIGN(bytes) ((bytes) < 16 ? (bytes) : 16)
 
 /* Flags of a batch. OFFSETS: sequences are given by offsets, and `first` is used. CHOSEN: ids
  * selects sequences. STATES: reduce writes states. */
