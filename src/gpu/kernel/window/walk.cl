@@ -308,16 +308,17 @@ KERNEL_OF(window_tile)
     LAUNCH_OF_PARAMETERS;
 #if TL_NODES
     SHARED node boxes[(WALK_STAGES + 1) * BOX_NODES];
-    const int lane = thread_index() / BOX_COLUMNS, mine = thread_index() % BOX_COLUMNS;
+    const int lane = thread_index() / BOX_COLUMNS, offset = thread_index() % BOX_COLUMNS;
 #else
     LOCAL node *const boxes = (LOCAL node *)LOCAL_MEMORY;
     const int lane = WALK_LANES > LANES ? thread_index()
                      : WALK_LANES == 1  ? 0
                                         : lane_index(),
-              mine = thread_index() / WALK_LANES;
+              offset = thread_index() / WALK_LANES;
 #endif
     const i64 of_block = WINDOW_THREADS / WALK_LANES; /* jobs */
-    for (i64 job = group_index() * of_block + mine; job < l.jobs; job += group_count() * of_block) {
+    for (i64 job = group_index() * of_block + offset; job < l.jobs;
+         job += group_count() * of_block) {
         const i64 many = WALK_DOWN ? l.b.seqs : quotient(l.jobs, l.b.seqs),
                   row = quotient(job, many), column = job - row * many;
         walk_along(WALK_DOWN ? walk_of(&l, column, row, lane) : walk_of(&l, row, column, lane),
