@@ -27,7 +27,7 @@ enum {
 
 typedef struct ALIGNED(16) {
     state s[STATES_EACH];
-} unit;
+} unit16;
 
 fn four get_four(LOCAL const four *z, int q)
 {
@@ -36,7 +36,7 @@ fn four get_four(LOCAL const four *z, int q)
 
     UNROLL for (int c = 0; c < QUAD; c += STATES_EACH)
     {
-        const unit t = *(LOCAL const unit *)&z[q].s[c ^ swizzle_of(q)];
+        const unit16 t = *(LOCAL const unit16 *)&z[q].s[c ^ swizzle_of(q)];
         UNROLL for (int k = 0; k < STATES_EACH; k++) v.s[c + k] = t.s[k];
     }
     return v;
@@ -48,9 +48,9 @@ fn void put_four(LOCAL four *z, int q, four v)
 
     UNROLL for (int c = 0; c < QUAD && SWIZZLED; c += STATES_EACH)
     {
-        unit t;
+        unit16 t;
         UNROLL for (int k = 0; k < STATES_EACH; k++) t.s[k] = v.s[c + k];
-        *(LOCAL unit *)&z[q].s[c ^ swizzle_of(q)] = t;
+        *(LOCAL unit16 *)&z[q].s[c ^ swizzle_of(q)] = t;
     }
 }
 
