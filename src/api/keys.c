@@ -131,7 +131,7 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (y.n != n) return tl_invalid(ctx, "out->n is %ld: must be n = %ld", y.n, n);
     if (n && !order) return tl_invalid(ctx, "order is NULL: must be %ld places", n);
     TL_TRY(tl_view_distinct(ctx, &y, "out"));
-    TL_TRY(tl_view_overlap(ctx, &x, bytes, &y, bytes, 0));
+    TL_TRY(tl_check_overlap(ctx, &x, bytes, &y, bytes, 0));
     if (!n) return TALLY_OK;
     if (tl_view_overlaps_numbers(&y, bytes, order, n))
         return tl_invalid(ctx, "out overlaps order: give it memory of its own");

@@ -79,7 +79,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (min_count < 0) return tl_invalid(ctx, "min_count is %ld: must be at least 0", min_count);
     TL_TRY(tl_check_sequence(ctx, out, "out", plan.op->result_bytes, 0, &y));
     TL_TRY(tl_view_distinct(ctx, &y, "out"));
-    TL_TRY(tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0));
+    TL_TRY(tl_check_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0));
     if (results == 0) return TALLY_OK;
 
     if (!start || !end)

@@ -137,10 +137,10 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
     TL_TRY(check_part(t, "outs", k, &outs[k], op->result_bytes));
 
     for (int j = 0; j < s->count; j++) {
-        TL_TRY(tl_view_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
-                               in_place && j == k));
+        TL_TRY(tl_check_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
+                                in_place && j == k));
         if (j < k &&
-            tl_view_overlap(t->ctx, &outs[j], op->result_bytes, &outs[k], op->result_bytes, 0))
+            tl_check_overlap(t->ctx, &outs[j], op->result_bytes, &outs[k], op->result_bytes, 0))
             return tl_invalid(t->ctx, "outs[%d] overlaps outs[%d]: give it memory of its own", k,
                               j);
     }

@@ -203,8 +203,8 @@ int tl_view_overlaps_numbers(const tally_view *v, int64_t bytes, const int64_t *
     return tl_views_overlap(&flat, sizeof *numbers, v, bytes);
 }
 
-tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
-                             const tally_view *out, int64_t out_bytes, int in_place)
+tally_status tl_check_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
+                              const tally_view *out, int64_t out_bytes, int in_place)
 {
     if (in->offsets && tl_view_overlaps_numbers(out, out_bytes, in->offsets, in->rows + 1))
         return tl_invalid(ctx, "out overlaps in->offsets: give it memory of its own");

@@ -33,8 +33,8 @@ int tl_view_overlaps_numbers(const tally_view *v, int64_t bytes, const int64_t *
 
 /* Refuses an output that overlaps the input, unless it is exactly the input and in_place is set, or
  * that overlaps its offsets. */
-tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
-                             const tally_view *out, int64_t out_bytes, int in_place);
+tally_status tl_check_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
+                              const tally_view *out, int64_t out_bytes, int in_place);
 
 static inline int64_t tl_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t tl_max(int64_t a, int64_t b) { return a > b ? a : b; }
