@@ -79,7 +79,7 @@ void job_needs(const job *j, int64_t bytes[WORK_MOST])
         bytes[0] = size;
         break;
     case ONCE:
-    case TOGETHER:
+    case COOPERATIVE:
         bytes[0] = size, bytes[1] = job_groups(j) * size, bytes[2] = 4;
         break;
     case RECURSE:

@@ -124,7 +124,7 @@ void words_kernel(FILE *f, api a, const char *text)
     }
 }
 
-/* LAUNCH(kernel, groups, a, b, c); on a line of its own. LAUNCH_TOGETHER: its groups wait for
+/* LAUNCH(kernel, groups, a, b, c); on a line of its own. LAUNCH_COOPERATIVE: its groups wait for
    each other. */
 static void put_launch(FILE *f, api a, const char *line, size_t n)
 {
