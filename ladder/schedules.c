@@ -8,7 +8,7 @@
  *   LEVELS            the same until one is left
  *   STRIDES           one launch; the processor folds a result per group
  *   ATOMIC, ONCE      one launch; one cell
- *   COOPERATIVE          the same, with at most one group per processor: they wait for each other
+ *   COOPERATIVE       the same, with at most one group per processor: they wait for each other
  *
  * What the processor would fold, job_complete folds on the device: times are of the result
  * there. Scans, windows and the like:
