@@ -59,7 +59,7 @@ const recorded_device *recorded(shape s) { return &devices[s]; }
 static int strides(const rung *g)
 {
     return g->schedule == STRIDES || g->schedule == ATOMIC || g->schedule == ONCE ||
-           g->schedule == TOGETHER;
+           g->schedule == COOPERATIVE;
 }
 
 /* Scales counts that were made with n_counted elements to w->n elements. */
@@ -144,7 +144,7 @@ void estimate_time(const machine *m, const work *w, double bandwidth, estimate *
             ? "the library's kernels are not the ladder's, and the model does not run them"
         : is_host(g) ? "it runs on the processors, and the model is one of GPUs"
         : !w->groups ? "its counts are not there"
-        : g->schedule == LOOKBACK || g->schedule == POLL || g->schedule == TOGETHER
+        : g->schedule == LOOKBACK || g->schedule == POLL || g->schedule == COOPERATIVE
             ? "its groups wait for each other; the model has no time, so it cannot say how long"
         : g->schedule == HISTOGRAM
             ? "its atomics wait for each other; the model has no time, so it cannot say how long"

@@ -21,13 +21,14 @@ static const char *host_part(const char *name)
 
 static const char *schedule_name(const rung *g)
 {
-    static const char *const names[] = {
-        [HALVES] = "halves",       [EIGHTHS] = "eighths",     [TILES] = "tiles",
-        [LEVELS] = "tiles",        [STRIDES] = "strides",     [ATOMIC] = "atomic",
-        [ONCE] = "once",           [RECURSE] = "recurse",     [LOOKBACK] = "lookback",
-        [POLL] = "poll",           [WINDOW] = "window",       [DIFFERENCE] = "difference",
-        [TRANSPOSE] = "transpose", [HISTOGRAM] = "histogram", [SEGMENTS] = "segments",
-        [TOGETHER] = "together"};
+    static const char *const names[] = {[HALVES] = "halves",       [EIGHTHS] = "eighths",
+                                        [TILES] = "tiles",         [LEVELS] = "tiles",
+                                        [STRIDES] = "strides",     [ATOMIC] = "atomic",
+                                        [ONCE] = "once",           [RECURSE] = "recurse",
+                                        [LOOKBACK] = "lookback",   [POLL] = "poll",
+                                        [WINDOW] = "window",       [DIFFERENCE] = "difference",
+                                        [TRANSPOSE] = "transpose", [HISTOGRAM] = "histogram",
+                                        [SEGMENTS] = "segments",   [COOPERATIVE] = "cooperative"};
     static const char *const library[SHAPES] = {"library_reduce", "library_scan", "library_window",
                                                 "", ""};
     if (g->schedule == LIBRARY) return library[g->shape];
@@ -213,7 +214,7 @@ int export_program(FILE *f, const rung *g, api a, const model_setting *s, int ho
         return fail_with(
             error, 2, "'%s/%s' has no kernel, so there is no program of it in %s: --to c has one",
             shape_name(g->shape), g->name, api_name(a));
-    if (g->schedule == TOGETHER && a == API_OPENCL)
+    if (g->schedule == COOPERATIVE && a == API_OPENCL)
         return fail_with(
             error, 2,
             "'%s/%s' has no program in OpenCL: its groups wait for each other, and OpenCL does not "

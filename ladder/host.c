@@ -162,11 +162,11 @@ static const char *const texts[] = {
     [ONCE] = "a ticket, set to 0 by a launch\n"
              "launch once: in, partial results, ticket, out, n\n"
              "copy out: one element\n",
-    [TOGETHER] = "groups = at most one per processor of the device, so that all of them run at "
-                 "the same time\n"
-                 "a cell, set to 0 by a launch\n"
-                 "launch once: in, partial results, cell, out, n\n"
-                 "copy out: one element\n",
+    [COOPERATIVE] = "groups = at most one per processor of the device, so that all of them run at "
+                    "the same time\n"
+                    "a cell, set to 0 by a launch\n"
+                    "launch once: in, partial results, cell, out, n\n"
+                    "copy out: one element\n",
     [RECURSE] = "scan(in, out, n):\n"
                 "    launch tile_scan, a group for each tile: in, out, sums, n\n"
                 "    where there is more than one tile: scan(sums, sums, tiles)      the same, "

@@ -79,7 +79,7 @@ void job_needs(const job *j, int64_t bytes[WORK_MOST])
         bytes[0] = size;
         break;
     case ONCE:
-    case TOGETHER:
+    case COOPERATIVE:
         bytes[0] = size, bytes[1] = job_groups(j) * size, bytes[2] = 4;
         break;
     case RECURSE:
@@ -312,9 +312,9 @@ static int host_ceilings(place *p, int64_t bytes, int runs, ceilings *c, ladder_
     double read = 0, copy = 0;
     if (ceiling_open(&m, each, all))
         return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)(2 * each));
-    const int team = m.threads < all ? 1 : all; /* as many as there can be */
+    const int most = m.threads < all ? 1 : all; /* threads that could be made */
     for (int r = -2; r < 2 * runs; r++) {
-        m.threads = r % 2 ? team : 1;
+        m.threads = r % 2 ? most : 1;
         for (int walk = 0; walk < CEILING_WALKS; walk++) {
             const double reading = ceiling_pass(&m, 0, walk, 1),
                          copying = ceiling_pass(&m, 1, walk, 1);

@@ -28,7 +28,7 @@ typedef enum {
     STRIDES,
     ATOMIC,
     ONCE,
-    TOGETHER,
+    COOPERATIVE,
     RECURSE,
     SEGMENTS,
     LOOKBACK,

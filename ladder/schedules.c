@@ -8,7 +8,7 @@
  *   LEVELS            the same until one is left
  *   STRIDES           one launch; the processor folds a result per group
  *   ATOMIC, ONCE      one launch; one cell
- *   TOGETHER          the same, with at most one group per processor: they wait for each other
+ *   COOPERATIVE       the same, with at most one group per processor: they wait for each other
  *
  * What the processor would fold, job_complete folds on the device: times are of the result
  * there. Scans, windows and the like:
@@ -28,7 +28,7 @@
 int64_t rung_groups(const rung *g, int64_t n, const place *p)
 {
     const int64_t useful = (n + g->threads - 1) / g->threads;
-    const int64_t most = g->schedule == TOGETHER ? place_processors(p) : place_groups(p);
+    const int64_t most = g->schedule == COOPERATIVE ? place_processors(p) : place_groups(p);
     return useful < 1 ? 1 : useful < most ? useful : most;
 }
 int64_t job_groups(const job *j) { return rung_groups(j->rung, j->n, j->place); }
@@ -135,7 +135,7 @@ int reduce_launch(job *j, int at, int64_t *partials, ladder_error *error)
         j->where = 0;
         break;
     }
-    default: { /* ONCE, TOGETHER */
+    default: { /* ONCE, COOPERATIVE */
         const argument arguments[] = {MEMORY(in), MEMORY(j->work[1]), MEMORY(j->work[2]),
                                       MEMORY(j->work[0]), COUNT(j->n)};
         code = set_cells(j, "zero", j->work[2], 1, error);

@@ -68,7 +68,7 @@ static int64_t small_n(const rung *g)
         return g->order == BLOCKS ? 5 * g->threads + 6 : 62;
     case ATOMIC:
     case ONCE:
-    case TOGETHER:
+    case COOPERATIVE:
         return 62;
     case HISTOGRAM:
         return 62;
@@ -148,7 +148,7 @@ int watch_rung(const rung *g, const char *own, int threads, small_run *out, ladd
     if (!code) code = place_open(&j.place, "model", error);
     if (!code) {
         /* 8 to a processor */
-        place_set_groups(j.place, g->schedule == TOGETHER ? 8 * SMALL_GROUPS : SMALL_GROUPS);
+        place_set_groups(j.place, g->schedule == COOPERATIVE ? 8 * SMALL_GROUPS : SMALL_GROUPS);
         code = watch_job(&j, out->text, path, &out->trace, error);
         job_close(&j);
         place_free(j.place, input[0]);

@@ -124,14 +124,14 @@ void words_kernel(FILE *f, api a, const char *text)
     }
 }
 
-/* LAUNCH(kernel, groups, a, b, c); on a line of its own. LAUNCH_TOGETHER: its groups wait for
+/* LAUNCH(kernel, groups, a, b, c); on a line of its own. LAUNCH_COOPERATIVE: its groups wait for
    each other. */
 static void put_launch(FILE *f, api a, const char *line, size_t n)
 {
     char inside[200] = "", arguments[12][40];
     int count = 0;
     const char *const open = strstr(line, "LAUNCH"), *const list = strchr(open, '(') + 1;
-    const int indent = (int)(open - line), together = open[6] == '_';
+    const int indent = (int)(open - line), cooperative = open[6] == '_';
     snprintf(inside, sizeof inside, "%.*s", (int)(line + n - list) - 2, list); /* without ");" */
     for (char *at = inside; *at && count < 12; count++) {
         at += strspn(at, " ");
@@ -140,7 +140,7 @@ static void put_launch(FILE *f, api a, const char *line, size_t n)
         at += m + (at[m] == ',');
     }
     if (count < 3) return;
-    if (a == API_CUDA && together) {
+    if (a == API_CUDA && cooperative) {
         fprintf(f, "%*svoid *arguments[] = {", indent, "");
         for (int i = 2; i < count; i++)
             fprintf(f, "%s(void *)&%s", i > 2 ? ", " : "", arguments[i]);

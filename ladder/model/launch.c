@@ -139,7 +139,7 @@ static void run_share(launch *l, int64_t from, int64_t to, which_groups which)
 
 /* Groups that meet: all of them are there at once, and each goes on when all have come. What was
  * before is then ordered before what comes after, in all of the memory. */
-static void run_together(launch *l)
+static void run_resident(launch *l)
 {
     group_state *const all = calloc((size_t)l->groups, sizeof *all);
     int64_t opened = 0, waiting = l->groups;
@@ -188,7 +188,7 @@ static void run_groups(launch *l)
 {
     const int64_t pieces = (l->groups + PIECE - 1) / PIECE;
     if (l->kernel->needs & NEEDS_GRID) {
-        run_together(l);
+        run_resident(l);
         return;
     }
     if (l->kernel->atomics || pieces < 2) {

@@ -70,7 +70,7 @@ tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *
     TL_TRY(tl_view_check(ctx, out, "out", op->result_bytes));
     TL_TRY(tl_view_distinct(ctx, out, "out"));
 
-    return tl_view_overlap(ctx, in, tl_element_bytes(in), out, op->result_bytes, in_place);
+    return tl_check_overlap(ctx, in, tl_element_bytes(in), out, op->result_bytes, in_place);
 }
 
 tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *o)
@@ -101,7 +101,7 @@ tally_status tl_check_results(tally *ctx, const tl_scalar *op, const tally_view 
     if (in->rows > 0 && !results)
         return tl_invalid(ctx, "out is NULL: must have space for %ld results", in->rows);
     TL_TRY(tl_view_check(ctx, rows, "out", op->result_bytes));
-    return tl_view_overlap(ctx, in, tl_element_bytes(in), rows, op->result_bytes, 0);
+    return tl_check_overlap(ctx, in, tl_element_bytes(in), rows, op->result_bytes, 0);
 }
 
 tally_status tl_check_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes,
@@ -179,13 +179,13 @@ tally_view tl_bits_bytes(const tally_view *v)
 tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out, int64_t bytes)
 {
     assert(bytes >= 0);
-    if (in->next && tl_view_overlap(ctx, in->next, tl_element_bytes(in->next), out, bytes, 0))
+    if (in->next && tl_check_overlap(ctx, in->next, tl_element_bytes(in->next), out, bytes, 0))
         return tl_invalid(ctx, "out overlaps in->next: give it memory of its own");
 
     for (const tally_view *v = in; v; v = v->next) {
         if (!v->valid) continue;
         const tally_view bits = tl_bits_bytes(v);
-        if (tl_view_overlap(ctx, &bits, 1, out, bytes, 0))
+        if (tl_check_overlap(ctx, &bits, 1, out, bytes, 0))
             return tl_invalid(ctx, "out overlaps the validity of %s: give it memory of its own",
                               v == in ? "in" : "in->next");
     }

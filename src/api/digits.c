@@ -46,7 +46,7 @@ static void carry(tally_digits *d)
     d->waiting = 0;
 }
 
-/* Extends d to have the digits from .. to - 1. Returns 0, or the room that d then needs. */
+/* Extends d to have the digits from .. to - 1. Returns 0, or the capacity that d then needs. */
 static int32_t extend(tally_digits *d, int from, int to)
 {
     assert(from <= to);
@@ -140,8 +140,8 @@ int32_t tally_digits_merge(tally_digits *d, const tally_digits *other, int sign)
 {
     const int64_t s = sign >> 1, *const from = const_digits(other);
     if (other->used) {
-        const int32_t room = extend(d, other->first, other->first + other->used);
-        if (room) return room;
+        const int32_t need = extend(d, other->first, other->first + other->used);
+        if (need) return need;
         carry(d);
         int64_t *const digit = digits_of(d) + (other->first - d->first);
         for (int k = 0; k < other->used; k++)

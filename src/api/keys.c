@@ -42,7 +42,7 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     tally_status status = bring(&c, &v, 0);
     if (!status && offsets && v.n == INT64_MAX) status = tl_no_memory(ctx, SIZE_MAX, "offsets");
     if (!status && offsets) status = tl_host_numbers(&c, &offsets, v.n + 1, 1, "offsets");
-    if (!status && tl_view_meets_numbers(&v, tl_element_bytes(&v), offsets, v.n + 1))
+    if (!status && tl_view_overlaps_numbers(&v, tl_element_bytes(&v), offsets, v.n + 1))
         status = tl_invalid(ctx, "offsets overlap keys: give them memory of their own");
     const int64_t found = status ? 0 : tl_runs(tally_threads(ctx), &v, offsets);
     status = tl_host_end(&c, status);
@@ -94,8 +94,8 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
 
     for (int i = 0; i < 3; i++) {
         const int64_t bytes = tl_element_bytes(&others[i]);
-        if (tl_view_meets_numbers(&others[i], bytes, offsets, groups + 1) ||
-            (i < 2 && tl_view_meets_numbers(&others[i], bytes, order, v.n)))
+        if (tl_view_overlaps_numbers(&others[i], bytes, offsets, groups + 1) ||
+            (i < 2 && tl_view_overlaps_numbers(&others[i], bytes, order, v.n)))
             return tl_invalid(ctx, "order, offsets and codes overlap: give each memory of its own");
     }
 
@@ -131,9 +131,9 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (y.n != n) return tl_invalid(ctx, "out->n is %ld: must be n = %ld", y.n, n);
     if (n && !order) return tl_invalid(ctx, "order is NULL: must be %ld places", n);
     TL_TRY(tl_view_distinct(ctx, &y, "out"));
-    TL_TRY(tl_view_overlap(ctx, &x, bytes, &y, bytes, 0));
+    TL_TRY(tl_check_overlap(ctx, &x, bytes, &y, bytes, 0));
     if (!n) return TALLY_OK;
-    if (tl_view_meets_numbers(&y, bytes, order, n))
+    if (tl_view_overlaps_numbers(&y, bytes, order, n))
         return tl_invalid(ctx, "out overlaps order: give it memory of its own");
 
     tl_positions positions = {.order = order};
@@ -239,7 +239,7 @@ static tally_status check_keyed_out(keyed *k)
     TL_TRY(tl_inputs_apart(k->ctx, &in, &plain, bytes));
     if (tl_inputs_apart(k->ctx, &codes, &plain, bytes))
         return tl_invalid(k->ctx, "out overlaps codes: give it memory of its own");
-    if (tl_view_meets(&bits, 1, &plain, bytes))
+    if (tl_views_overlap(&bits, 1, &plain, bytes))
         return tl_invalid(k->ctx, "out->valid overlaps out: give it memory of its own");
     return TALLY_OK;
 }

@@ -79,13 +79,13 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (min_count < 0) return tl_invalid(ctx, "min_count is %ld: must be at least 0", min_count);
     TL_TRY(tl_check_sequence(ctx, out, "out", plan.op->result_bytes, 0, &y));
     TL_TRY(tl_view_distinct(ctx, &y, "out"));
-    TL_TRY(tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0));
+    TL_TRY(tl_check_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0));
     if (results == 0) return TALLY_OK;
 
     if (!start || !end)
         return tl_invalid(ctx, "%s is NULL: must be %ld places", start ? "end" : "start", results);
-    if (tl_view_meets_numbers(&y, plan.op->result_bytes, start, results) ||
-        tl_view_meets_numbers(&y, plan.op->result_bytes, end, results))
+    if (tl_view_overlaps_numbers(&y, plan.op->result_bytes, start, results) ||
+        tl_view_overlaps_numbers(&y, plan.op->result_bytes, end, results))
         return tl_invalid(ctx, "out overlaps start or end: give it memory of its own");
     tl_host_copies c = {.ctx = ctx};
     tally_view all, second;
@@ -224,7 +224,7 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
 
     for (int i = 0; i < 10; i++) {
         const tally_view of = i / 5 == i % 5 ? v : tally_flat(arrays[i / 5], TALLY_I64, v.n);
-        if (tl_view_meets_numbers(&of, tl_element_bytes(&of), arrays[i % 5], v.n))
+        if (tl_view_overlaps_numbers(&of, tl_element_bytes(&of), arrays[i % 5], v.n))
             return tl_invalid(ctx, "start or end overlaps another array: give it its own memory");
     }
     tl_host_copies c = {.ctx = ctx};

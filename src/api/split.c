@@ -83,7 +83,7 @@ static tally_status check_part(const tl_devices *t, const char *what, int k, con
 
 /* A call on parts of one sequence. */
 typedef struct {
-    tl_devices team;
+    tl_devices devices;
     tl_plan plan;
     const tally_view *parts;
     int count;
@@ -93,11 +93,11 @@ typedef struct {
 static tally_status begin(split *s, tally *const *ctx, const char *op, const tally_view *parts,
                           int count)
 {
-    tl_devices *const t = &s->team;
+    tl_devices *const t = &s->devices;
     tl_plan *const plan = &s->plan;
 
     if (!*ctx) return tl_no_context();
-    *s = (split){.team = tl_devices_of(ctx), .parts = parts, .count = count};
+    *s = (split){.devices = tl_devices_of(ctx), .parts = parts, .count = count};
     if (!parts) return tl_invalid(*ctx, "parts is NULL: must be views");
 
     if (count < 1 || count > t->count)
@@ -126,7 +126,7 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
 {
     assert(k >= 0 && k < s->count);
     assert(length >= 0);
-    const tl_devices *const t = &s->team;
+    const tl_devices *const t = &s->devices;
     const tl_scalar *const op = s->plan.op;
     char name[24];
     snprintf(name, sizeof name, "outs[%d].", k);
@@ -137,10 +137,10 @@ static tally_status check_out(const split *s, const tally_view *outs, int k, int
     TL_TRY(check_part(t, "outs", k, &outs[k], op->result_bytes));
 
     for (int j = 0; j < s->count; j++) {
-        TL_TRY(tl_view_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
-                               in_place && j == k));
+        TL_TRY(tl_check_overlap(t->ctx, &s->parts[j], op->elem_bytes, &outs[k], op->result_bytes,
+                                in_place && j == k));
         if (j < k &&
-            tl_view_overlap(t->ctx, &outs[j], op->result_bytes, &outs[k], op->result_bytes, 0))
+            tl_check_overlap(t->ctx, &outs[j], op->result_bytes, &outs[k], op->result_bytes, 0))
             return tl_invalid(t->ctx, "outs[%d] overlaps outs[%d]: give it memory of its own", k,
                               j);
     }
@@ -154,7 +154,7 @@ tally_status tally_reduce_split(tally *ctx, const char *op, const tally_view *pa
     TL_TRY(begin(&s, &ctx, op, parts, count));
     if (!out) return tl_invalid(ctx, "out is NULL: must have space for a result");
     TL_LAW_FP;
-    return tl_split_reduce(&s.team, &s.plan, parts, count, out);
+    return tl_split_reduce(&s.devices, &s.plan, parts, count, out);
 }
 
 tally_status tally_scan_split(tally *ctx, const char *op, const tally_view *parts, int count,
@@ -170,7 +170,7 @@ tally_status tally_scan_split(tally *ctx, const char *op, const tally_view *part
     for (int k = 0; k < count; k++) TL_TRY(check_out(&s, outs, k, parts[k].n, 1));
 
     TL_LAW_FP;
-    return tl_split_scan(&s.team, &s.plan, parts, count, outs, o);
+    return tl_split_scan(&s.devices, &s.plan, parts, count, outs, o);
 }
 
 tally_status tally_window_split(tally *ctx, const char *op, const tally_view *parts, int count,
@@ -190,5 +190,5 @@ tally_status tally_window_split(tally *ctx, const char *op, const tally_view *pa
 
     const tl_call call = {TL_WINDOW, &s.plan, &counts, .in = parts, .out = outs, .window = o};
     TL_LAW_FP;
-    return tl_split_window(&s.team, &call, count);
+    return tl_split_window(&s.devices, &call, count);
 }

@@ -89,9 +89,9 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
     const tally_view bits = tl_bits_bytes(&c->out);
     tally_status status = TALLY_OK;
     for (const tally_view *v = &c->in; v && !status; v = v->next)
-        status = tl_view_overlap(c->ctx, v, tl_element_bytes(v), &bits, 1, 0);
+        status = tl_check_overlap(c->ctx, v, tl_element_bytes(v), &bits, 1, 0);
     if (!status && result_bytes)
-        status = tl_view_overlap(c->ctx, &plain, result_bytes, &bits, 1, 0);
+        status = tl_check_overlap(c->ctx, &plain, result_bytes, &bits, 1, 0);
     if (!status) return TALLY_OK;
     return tl_invalid(c->ctx, "out->valid overlaps elements or results: give it memory of its own");
 }

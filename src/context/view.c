@@ -186,7 +186,8 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
     return TALLY_OK;
 }
 
-int tl_view_meets(const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes)
+int tl_views_overlap(const tally_view *in, int64_t in_bytes, const tally_view *out,
+                     int64_t out_bytes)
 {
     int64_t a, b, c, d;
     tl_view_extent(in, in_bytes, &a, &b);
@@ -196,18 +197,18 @@ int tl_view_meets(const tally_view *in, int64_t in_bytes, const tally_view *out,
            y + (uintptr_t)d > x + (uintptr_t)a;
 }
 
-int tl_view_meets_numbers(const tally_view *v, int64_t bytes, const int64_t *numbers, int64_t n)
+int tl_view_overlaps_numbers(const tally_view *v, int64_t bytes, const int64_t *numbers, int64_t n)
 {
     const tally_view flat = tally_flat(numbers, TALLY_I64, numbers ? n : 0);
-    return tl_view_meets(&flat, sizeof *numbers, v, bytes);
+    return tl_views_overlap(&flat, sizeof *numbers, v, bytes);
 }
 
-tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
-                             const tally_view *out, int64_t out_bytes, int in_place)
+tally_status tl_check_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
+                              const tally_view *out, int64_t out_bytes, int in_place)
 {
-    if (in->offsets && tl_view_meets_numbers(out, out_bytes, in->offsets, in->rows + 1))
+    if (in->offsets && tl_view_overlaps_numbers(out, out_bytes, in->offsets, in->rows + 1))
         return tl_invalid(ctx, "out overlaps in->offsets: give it memory of its own");
-    if (!tl_view_meets(in, in_bytes, out, out_bytes)) return TALLY_OK;
+    if (!tl_views_overlap(in, in_bytes, out, out_bytes)) return TALLY_OK;
     if (in_place && in->data == out->data && in_bytes == out_bytes && in->stride == out->stride &&
         (in->offsets || in->row_stride == out->row_stride || in->rows == 1))
         return TALLY_OK;

@@ -26,14 +26,15 @@ tally_status tl_view_same(tally *ctx, const tally_view *v, const char *name, con
                           const char *as_name);
 
 /* Whether two checked views have a byte in common. */
-int tl_view_meets(const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes);
-/* tl_view_meets for an array, which may be NULL. */
-int tl_view_meets_numbers(const tally_view *v, int64_t bytes, const int64_t *numbers, int64_t n);
+int tl_views_overlap(const tally_view *in, int64_t in_bytes, const tally_view *out,
+                     int64_t out_bytes);
+/* tl_views_overlap for an array, which may be NULL. */
+int tl_view_overlaps_numbers(const tally_view *v, int64_t bytes, const int64_t *numbers, int64_t n);
 
 /* Refuses an output that overlaps the input, unless it is exactly the input and in_place is set, or
  * that overlaps its offsets. */
-tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
-                             const tally_view *out, int64_t out_bytes, int in_place);
+tally_status tl_check_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
+                              const tally_view *out, int64_t out_bytes, int in_place);
 
 static inline int64_t tl_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t tl_max(int64_t a, int64_t b) { return a > b ? a : b; }

@@ -83,11 +83,11 @@ static int words_log(const tl_gpu_device *d, const tl_batch *b, const tl_results
     enum { WORD = 4 };
     const tl_scalar *op = b->plan->op;
     const int log = COLUMNS_EACH_LOG(op->elem_bytes, b->state_bytes),
-              together = TOGETHER_ALIGN(op->result_bytes << log),
+              unit = UNIT_ALIGN(op->result_bytes << log),
               neighbours = b->row_stride == 1 && r->row_stride == 1 &&
                            (b->rows | b->stride) % (1 << log) == 0,
               aligned = (b->x.memory.address + (uint64_t)b->x.byte) % WORD == 0 &&
-                        (r->y.address + (uint64_t)r->byte) % (uint64_t)together == 0,
+                        (r->y.address + (uint64_t)r->byte) % (uint64_t)unit == 0,
               single = op->lanes == 1 && op->inputs == 1 && b->piece.gives == TL_VALUES;
     return log && op->elem_bytes << log == WORD && b->n < PART && neighbours && aligned && single &&
                    d->gpu->calls->single_launch

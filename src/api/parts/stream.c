@@ -79,7 +79,7 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
                           tally_stream_room(s, n));
     const tally_view from = tally_flat(x, TALLY_U8, in),
                      to = tally_flat(out, TALLY_U8, out ? capacity : 0);
-    if (tl_view_meets(&from, 1, &to, 1) &&
+    if (tl_views_overlap(&from, 1, &to, 1) &&
         !(s->verb == TL_SCAN && x == out && s->plan.op->elem_bytes == s->plan.op->result_bytes))
         return tl_invalid(s->ctx, "out overlaps x: give it memory of its own");
     return TALLY_OK;

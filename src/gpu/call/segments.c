@@ -294,7 +294,7 @@ static tally_status compute(tl_gpu_device *d, const tl_call *c, segments *s)
 
     TL_TRY(tl_view_check(d->ctx, &to, "out", each));
     if (!reduces) TL_TRY(tl_view_distinct(d->ctx, &to, "out"));
-    TL_TRY(tl_view_overlap(d->ctx, &s->all, bytes, &to, each, c->verb == TL_SCAN));
+    TL_TRY(tl_check_overlap(d->ctx, &s->all, bytes, &to, each, c->verb == TL_SCAN));
 
     tl_call call = *c;
     call.in = &rows, call.out = &out_rows;

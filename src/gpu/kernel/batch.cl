@@ -157,19 +157,20 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
 #define LOAD_ROWS(name, item, rows_, fast_load, slow_load, none) \
     fn void name(item e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit) \
     { \
-        i64 mine = at + lane_index() * QUAD; \
+        i64 first = at + lane_index() * QUAD; \
         if (at + rows_ * LANES * QUAD <= limit && can_##name(b, start + at)) { \
             UNROLL for (int r = 0; r < rows_; r++) fast_load; \
         } else if (at + rows_ * LANES * QUAD <= limit && near_##name(b, start + at)) { \
             UNROLL for (int r = 0; r < rows_; r++) \
             { \
-                GLOBAL const item *x = (GLOBAL const item *)b.x + start + mine + r * LANES * QUAD; \
+                GLOBAL const item *x = \
+                    (GLOBAL const item *)b.x + start + first + r * LANES * QUAD; \
                 UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = x[k]; \
             } \
         } else { \
             UNROLL for (int r = 0; r < rows_; r++) \
             { \
-                i64 i = mine + r * LANES * QUAD; \
+                i64 i = first + r * LANES * QUAD; \
                 if (limit <= 0) { \
                     UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = none; \
                 } else if (!SKIPS || at + r * LANES * QUAD < limit) { \
@@ -224,7 +225,7 @@ seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
 
 #define LOAD_ELEMENTS(name, rows) \
     LOAD_ROWS(name, elem, rows, \
-              put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]), \
+              put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + first) * TL_SIZE))[r * LANES]), \
               put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
 LOAD_ELEMENTS(load_e, 8)
 /* The same for a full chunk for which can_load_e is true. */
@@ -244,7 +245,7 @@ typedef elem strip[8][QUAD]; /* a chunk that is prefetched before it is folded (
 #define fold_dense(v, e, b, from, at) fold_quads_e(v, e, b, at, 1)
 #endif
 
-LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
+LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), first + r * LANES * QUAD, limit),
           get_states(e[r], STATES_OF(b), i, limit), nothing(b.p).s)
 
 /* The state of an item of a chunk; i: its index in this piece. The letter is that of the chunk's

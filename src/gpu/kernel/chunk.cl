@@ -114,7 +114,7 @@ fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before,
 seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, i64 count,
                           amount unit, LOCAL state *box)
 {
-    maybe rows[ROWS + 1], mine = before;
+    maybe rows[ROWS + 1], prefix = before;
     state stack[LOG_ROWS + 1], left[5];
     ITEM e[ROWS][QUAD];
     const int lane = lane_index(), last = (int)count / (LANES * QUAD),
@@ -128,7 +128,7 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
     {
         if (SKIPS && (r > last || (r == last && rest == 0))) continue;
         i64 i = at + r * LANES * QUAD + lane * QUAD;
-        amount row = done + unit * (r * N(ROW)), mine_done = row + unit * (lane * QUAD);
+        amount row = done + unit * (r * N(ROW)), quad_done = row + unit * (lane * QUAD);
         state q0 = N(lift)(e[r][0], i, b.p), q1 = N(lift)(e[r][1], i + 1, b.p),
               q2 = N(lift)(e[r][2], i + 2, b.p);
         state q3 = N(lift)(e[r][3], i + 3, b.p), two = TWIN(q0, q1, unit);
@@ -136,11 +136,11 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
 
         if (r == last) {
             maybe start = N(row_start)(rows[r], row, QUAD * unit, left);
-            maybe with = then(start, two, mine_done, 2 * unit);
+            maybe with = then(start, two, quad_done, 2 * unit);
             if (rest & 2) start = with;
-            with = then(start, choose(rest & 2, q2, q0), mine_done + unit * (rest & 2), unit);
+            with = then(start, choose(rest & 2, q2, q0), quad_done + unit * (rest & 2), unit);
             if (rest & 1) start = with;
-            mine = start;
+            prefix = start;
         } else {
             N(next_row)(rows, stack, r, node, done, N(ROW) * unit);
         }
@@ -148,11 +148,11 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
 
     if (SKIPS && rest == 0) {
     } else {
-        mine.s = from_lane(mine.s, rest / QUAD, box);
-        mine.have = 1;
+        prefix.s = from_lane(prefix.s, rest / QUAD, box);
+        prefix.have = 1;
     }
 
-    if (rest) return mine;
+    if (rest) return prefix;
     UNROLL for (int r = 0; r < ROWS; r++)
     {
         if (r == last) before = rows[r];

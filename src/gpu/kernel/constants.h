@@ -27,8 +27,8 @@ enum { COLUMNS_LOG = 12, COLUMNS_WHOLE = 1 << COLUMNS_LOG };
 enum { PART_LOG = 4, PART = 1 << PART_LOG, PARTS_LOG = 6 };
 #define PACK_MORE(state) ((state) > 8 && (state) <= 16 ? 3 : 0)
 #define PACK_EACH(n)     ((n) <= PART / 4 ? 4 : (n) <= PART / 2 ? 2 : 1)
-/* of `bytes` of results that a thread stores together */
-#define TOGETHER_ALIGN(bytes) ((bytes) < 16 ? (bytes) : 16)
+/* The alignment of `bytes` of results that a thread stores by one access. */
+#define UNIT_ALIGN(bytes) ((bytes) < 16 ? (bytes) : 16)
 
 /* Flags of a batch. OFFSETS: sequences are given by offsets, and `first` is used. CHOSEN: ids
  * selects sequences. STATES: reduce writes states. */
@@ -276,9 +276,9 @@ enum { RING_LEVELS = 16 };
  * of these bits. Folds of rows of nodes (window/rows.cl) are always stored in `states`. */
 enum { FOLD_RESULTS, FOLD_LEVEL, FOLD_LAST_BITS, FOLD_RESULTS_ALONE };
 
-/* Windows that the edge of a sequence cuts off. EDGES_TOO: this launch computes them. EDGES_APART:
+/* Windows that the edge of a sequence cuts off. WITH_EDGES: this launch computes them. NO_EDGES:
  * another launch computes them, with the schedule `cut`. */
-enum { EDGES_TOO, EDGES_APART };
+enum { WITH_EDGES, NO_EDGES };
 
 /* window/exact.cl: items of a run; runs whose nodes a tile needs, for `heads` runs of results;
  * offsets in local memory of the nodes, and of one round of results (if these are larger than

@@ -41,16 +41,16 @@ fn i64 of_group(LOCAL i64 *scratch, int what, i64 value)
  * flight. */
 fn i64 of_list(LOCAL i64 *scratch, int what, GLOBAL const i64 *list, i64 count, i64 start)
 {
-    enum { TOGETHER = 8 };
+    enum { LIST_LOADS = 8 };
     i64 value = start;
-    for (i64 at = thread_index(); at < count; at += TOGETHER * KEYS_THREADS) {
-        i64 v[TOGETHER];
-        UNROLL for (int k = 0; k < TOGETHER; k++)
+    for (i64 at = thread_index(); at < count; at += LIST_LOADS * KEYS_THREADS) {
+        i64 v[LIST_LOADS];
+        UNROLL for (int k = 0; k < LIST_LOADS; k++)
         {
             const i64 i = at + k * KEYS_THREADS;
             v[k] = i < count ? list[i] : start;
         }
-        UNROLL for (int k = 0; k < TOGETHER; k++) value = of_two(what, value, v[k]);
+        UNROLL for (int k = 0; k < LIST_LOADS; k++) value = of_two(what, value, v[k]);
     }
 
     return of_group(scratch, what, value);
@@ -97,21 +97,21 @@ fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
 #define KEY_UNITS(name, word, each_) \
     fn void name(key_line l, i64 first, LOCAL u8 *to) \
     { \
-        enum { EACH = each_, ROUNDS = KEYS_TILE / EACH / KEYS_THREADS, TOGETHER = 4 }; \
+        enum { EACH = each_, ROUNDS = KEYS_TILE / EACH / KEYS_THREADS }; \
         typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit; \
         GLOBAL const word *const from = (GLOBAL const word *)l.data + (first - l.lead); \
         const word sign = (word)l.sign, infinite = (word)l.infinite; \
-        ROLLED for (int round = 0; round < ROUNDS; round += TOGETHER) \
+        ROLLED for (int round = 0; round < ROUNDS; round += LOADS) \
         { \
-            unit v[TOGETHER]; \
-            word before[TOGETHER]; \
-            UNROLL for (int k = 0; k < TOGETHER; k++) \
+            unit v[LOADS]; \
+            word before[LOADS]; \
+            UNROLL for (int k = 0; k < LOADS; k++) \
             { \
                 const int u = (round + k) * KEYS_THREADS + thread_index(); \
                 v[k] = ((GLOBAL const unit *)from)[u]; \
                 before[k] = from[u * EACH - 1]; \
             } \
-            UNROLL for (int k = 0; k < TOGETHER; k++) \
+            UNROLL for (int k = 0; k < LOADS; k++) \
             { \
                 word a = before[k]; \
                 u32 bits = 0; \

@@ -45,20 +45,20 @@ typedef struct {
     LOCAL state *parts, *box; /* parts: [2][TILE_WARPS] */
 } tiling;
 
-/* Publishes the node of tile t. mine: the node of chunk number `lane` of this warp, of n
+/* Publishes the node of tile t. node: the node of chunk number `lane` of this warp, of n
  * elements. */
-fn void publish_tile(state mine, i64 t, int turn, tiling d, i64 n)
+fn void publish_tile(state node, i64 t, int turn, tiling d, i64 n)
 {
     const int lane = lane_index();
     for (int m = 1; m < d.each; m <<= 1)
-        mine = meet(mine, exchange(mine, m, d.box), (lane & m) != 0, m * n);
-    if (lane == 0) d.parts[turn + d.warp] = mine;
+        node = meet(node, exchange(node, m, d.box), (lane & m) != 0, m * n);
+    if (lane == 0) d.parts[turn + d.warp] = node;
     BARRIER();
     if (d.warp) return;
-    mine = d.parts[turn + (lane & (TILE_WARPS - 1))];
-    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) mine =
-        meet(mine, exchange(mine, m, d.box), (lane & m) != 0, m * d.each * n);
-    if (lane == 0) publish_state(d.words, t, mine, d.epoch);
+    node = d.parts[turn + (lane & (TILE_WARPS - 1))];
+    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) node =
+        meet(node, exchange(node, m, d.box), (lane & m) != 0, m * d.each * n);
+    if (lane == 0) publish_state(d.words, t, node, d.epoch);
 }
 
 #if WIDE
@@ -103,7 +103,7 @@ fn void fold_wide_tiles(batch b, tiling d)
 
     ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
     {
-        state mine;
+        state node;
         ROLLED for (int c = 0; c < d.each; c++)
         {
             const i64 step = c + 1 < d.each ? 1 : jump;
@@ -134,10 +134,10 @@ fn void fold_wide_tiles(batch b, tiling d)
             fold_across_w(v, 1, box);
             v[0] = fold_lanes_w(v[0], 1, box);
 #endif
-            if (c == 0 || lane == c) mine = v[0]; /* lane c keeps the node of chunk c */
+            if (c == 0 || lane == c) node = v[0]; /* lane c keeps the node of chunk c */
             at += step;
         }
-        publish_tile(mine, t, turn, d, CHUNK_w);
+        publish_tile(node, t, turn, d, CHUNK_w);
     }
 }
 #endif
@@ -165,7 +165,7 @@ fn void fold_tiles(batch b, tiling d, int dense)
     if (dense && group_index() < d.tiles) load_dense(e, b, d.from + at);
     ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
     {
-        state mine;
+        state node;
         ROLLED for (int c = 0; c < d.each; c++)
         {
             const i64 step = c + 1 < d.each ? CHUNK_e : jump;
@@ -180,10 +180,10 @@ fn void fold_tiles(batch b, tiling d, int dense)
             }
 
             v[0] = fold_lanes_e(v[0], 1, box);
-            if (c == 0 || lane == c) mine = v[0]; /* lane c keeps the node of chunk c */
+            if (c == 0 || lane == c) node = v[0]; /* lane c keeps the node of chunk c */
             at += step;
         }
-        publish_tile(mine, t, turn, d, CHUNK_e);
+        publish_tile(node, t, turn, d, CHUNK_e);
     }
 }
 

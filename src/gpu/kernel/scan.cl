@@ -35,14 +35,15 @@ KERNEL_OF(down)
         UNROLL for (int r = 0; r < 2; r++)
         {
             i64 i = at + r * ROW_s + lane * QUAD;
-            amount row = done + size * (r * ROW_s), mine = row + size * (lane * QUAD);
+            amount row = done + size * (r * ROW_s), quad_done = row + size * (lane * QUAD);
             if (SKIPS && at + r * ROW_s > count) continue;
             state two = TWIN(e[r][0], e[r][1], size),
                   four = TWIN(two, TWIN(e[r][2], e[r][3], size), 2 * size);
             state node = row_node_s(four, QUAD * size, left, box);
             maybe v = row_start_s(rows[r], row, QUAD * size, left),
-                  v1 = then(v, e[r][0], mine, size);
-            maybe v2 = then(v, two, mine, 2 * size), v3 = then(v2, e[r][2], mine + 2 * size, size);
+                  v1 = then(v, e[r][0], quad_done, size);
+            maybe v2 = then(v, two, quad_done, 2 * size),
+                  v3 = then(v2, e[r][2], quad_done + 2 * size, size);
             next_row_s(rows, stack, r, node, done, ROW_s * size);
             GLOBAL state *at_ = to + first + s + i;
             if (i <= count) at_[0] = v.s;
@@ -150,16 +151,16 @@ fn void scan_part(column_part c, column_results to)
     if (c.count > 0) load_down(next, DOWN, c.x, c.step, c.count);
     for (int i = 0, j = 1; i < c.count; i += DOWN, j++) {
         maybe w[DOWN + 1];
-        state mine;
+        state carry;
         int l = 0;
         UNROLL for (int k = 0; k < DOWN; k++) e[k] = next[k];
         c.x += DOWN * c.step;
         if (i + DOWN < c.count) load_down(next, DOWN, c.x, c.step, c.count - i - DOWN);
         w[0] = v;
-        scan_eight(w, &mine, e, c.at + i, p);
-        for (; !(j >> l & 1); l++) mine = TWIN(node[l], mine, DOWN << l);
-        node[l] = mine;
-        v = then(start[l + 1], mine, p.origin + c.at + (i64)(j & (j - 1)) * DOWN, DOWN << l);
+        scan_eight(w, &carry, e, c.at + i, p);
+        for (; !(j >> l & 1); l++) carry = TWIN(node[l], carry, DOWN << l);
+        node[l] = carry;
+        v = then(start[l + 1], carry, p.origin + c.at + (i64)(j & (j - 1)) * DOWN, DOWN << l);
         for (int k = 0; k <= l; k++) start[k] = v;
 
         /* A full part may end nodes that began before it. */

@@ -141,10 +141,10 @@ fn maybe tile_start(column_status d, LOCAL down_memory *memory, maybe v, i64 k, 
     return v;
 }
 
-/* The prefixes S before and after the lane's part c. first: S before the column; mine: the part's
+/* The prefixes S before and after the lane's part c. first: S before the column; node: the part's
  * node. */
 fn void find_starts(column_part *c, column_status d, LOCAL down_memory *memory, down_tile t,
-                    maybe first, state mine)
+                    maybe first, state node)
 {
     const int warp = thread_index() / LANES, rows = (int)d.rows / TILE_WARPS;
     const amount done = d.origin + t.k * d.rows;
@@ -157,7 +157,7 @@ fn void find_starts(column_part *c, column_status d, LOCAL down_memory *memory, 
         after = append_nodes(start, done, memory->warps, warp + 1, rows);
     else if (t.full)
         after = tile_start(d, memory, first, t.k, t.ended);
-    fold_parts(left, mine, c->size, t.log, 0);
+    fold_parts(left, node, c->size, t.log, 0);
     start_parts(c, v, done + warp * rows, left, t.log, 0);
     if (lane_index() >> t.log == (LANES >> t.log) - 1) c->after = after;
 }
@@ -285,11 +285,11 @@ KERNEL_OF(scan_down)
         }
         WARP_BARRIER();
         state left[5];
-        const state mine = fold_strip(here, line, c.at, size, b.p);
-        memory->warps[warp][lane_index()] = fold_parts(left, mine, size, t.log, 0);
+        const state node = fold_strip(here, line, c.at, size, b.p);
+        memory->warps[warp][lane_index()] = fold_parts(left, node, size, t.log, 0);
         BARRIER();
         look_back(d, memory, t, column);
-        find_starts(&c, d, memory, t, initial(seeds, s, b.p), mine);
+        find_starts(&c, d, memory, t, initial(seeds, s, b.p), node);
         to.to = back ? here : place(out, b, s, c.at);
         to.step = back ? line : out.stride * RESULT;
         if (column < b.seqs && c.count > 0) scan_strip(to, here, line, c);

@@ -140,10 +140,10 @@ fn state lane_node(LOCAL const u8 *part, batch b, i64 at)
 #endif
 }
 
-fn state part_node(LOCAL const u8 *part, state mine, batch b, i64 at, LOCAL state *box)
+fn state part_node(LOCAL const u8 *part, state node, batch b, i64 at, LOCAL state *box)
 {
     state left[5];
-    return row_node_s(mine, LANE_ITEMS_L, left, box);
+    return row_node_s(node, LANE_ITEMS_L, left, box);
 }
 
 #if OP_EXACT
@@ -219,8 +219,8 @@ fn void scan_octets(chunk_scan c, LOCAL bundle *stage, maybe start, i64 i)
 }
 #endif
 
-/* before: S before the part; c.after: S after it, if it is full; mine: the lane's node. */
-fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state mine, LOCAL state *box)
+/* before: S before the part; c.after: S after it, if it is full; node: the lane's node. */
+fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state node, LOCAL state *box)
 {
     LOCAL bundle *const stage = (LOCAL bundle *)part;
     const int lane = lane_index(), u = lane * LINES;
@@ -230,7 +230,7 @@ fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state mine, LOCAL 
     const int full = c.out.stride == 1 && count == SINGLE_ITEMS,
               lines = full && ADDRESS(to) % 16 == 0;
     state left[5];
-    row_node_s(mine, LANE_ITEMS_L, left, box);
+    row_node_s(node, LANE_ITEMS_L, left, box);
     maybe start = row_start_s(before, c.b.p.origin + c.at, LANE_ITEMS_L, left);
 
 #if TL_OUT_SIZE == TL_SIZE
@@ -300,7 +300,7 @@ fn void put_part(LOCAL u8 *part, held e, int loaded, batch b, i64 start, i64 at)
 }
 
 fn state lane_node(LOCAL const u8 *part, batch b, i64 at) { return nothing(b.p).s; }
-fn state part_node(LOCAL const u8 *part, state mine, batch b, i64 at, LOCAL state *box)
+fn state part_node(LOCAL const u8 *part, state node, batch b, i64 at, LOCAL state *box)
 {
     held e;
     state v[PART_ROWS];
@@ -311,7 +311,7 @@ fn state part_node(LOCAL const u8 *part, state mine, batch b, i64 at, LOCAL stat
     return SINGLE_PART(fold_lanes)(v[0], 1, box);
 }
 
-fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state mine, LOCAL state *box)
+fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state node, LOCAL state *box)
 {
     maybe rows[ROWS_E + 1];
     state stack[LOG_ROWS_E + 1];

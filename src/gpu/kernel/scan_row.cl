@@ -96,7 +96,7 @@ fn void scan_row(chunk_scan c, const elem *x, int r, maybe *rows, state *stack, 
     const int lane = lane_index();
     const par p = c.b.p;
     i64 i = c.at + r * LANES * QUAD + lane * QUAD;
-    amount done = p.origin + c.at, mine = done + (r * ROW_e + lane * QUAD);
+    amount done = p.origin + c.at, quad_done = done + (r * ROW_e + lane * QUAD);
     state q[QUAD], left[5];
     if (SKIPS && c.at + r * LANES * QUAD >= c.n) return;
 
@@ -106,8 +106,8 @@ fn void scan_row(chunk_scan c, const elem *x, int r, maybe *rows, state *stack, 
     maybe v[QUAD + 1];
     v[0] = row_start_e(rows[r], done + r * ROW_e, QUAD, left);
     next_row_e(rows, stack, r, node, done, ROW_e);
-    v[1] = then(v[0], q[0], mine, 1), v[2] = then(v[0], two, mine, 2),
-    v[3] = then(v[2], q[2], mine + 2, 1);
+    v[1] = then(v[0], q[0], quad_done, 1), v[2] = then(v[0], two, quad_done, 2),
+    v[3] = then(v[2], q[2], quad_done + 2, 1);
 
     /* S after a quad is the next lane's start; after a row, the next row's; after a chunk,
      * `after`. */

@@ -171,16 +171,17 @@ fn void look_back(task t, scan_tile p, state own, maybe *before, maybe *after, L
         if (level > top) continue;
         const int log = TILE_LOG + RADIX_LOG * level; /* of the elements of a node */
         if (!together) row_node_s(v[level], (i64)1 << log, left[level], box);
-        maybe mine = row_start_s(start, origin + (k >> RADIX_LOG * (level + 1) << RADIX_LOG << log),
-                                 (i64)1 << log, left[level]);
+        maybe starts =
+            row_start_s(start, origin + (k >> RADIX_LOG * (level + 1) << RADIX_LOG << log),
+                        (i64)1 << log, left[level]);
         const int digit = (int)(k >> (RADIX_LOG * level) & 31);
 
         if (level == ends) {
-            after->s = from_lane(mine.s, (digit + 1) & 31, box);
+            after->s = from_lane(starts.s, (digit + 1) & 31, box);
             after->have = 1;
         }
 
-        start.s = from_lane(mine.s, digit, box);
+        start.s = from_lane(starts.s, digit, box);
         start.have = start.have || digit > 0;
     }
 
@@ -238,24 +239,24 @@ fn chunk_scan chunk_of(task t, const LOCAL rings *r, int i, int warp, maybe *bef
     tile.s = RING(r->before, PAIR, i), tile.have = RING(r->have, PAIR, i);
     const state node = RING(r->nodes, NODES_KEPT, i)[lane_index() & (TILE_WARPS - 1)];
     row_node_s(node, SINGLE_ITEMS, left, t.box); /* lane k has the node of part k */
-    const maybe mine = row_start_s(tile, t.b.p.origin + (p.k << TILE_LOG), SINGLE_ITEMS, left);
-    before->s = from_lane(mine.s, warp, t.box);
+    const maybe starts = row_start_s(tile, t.b.p.origin + (p.k << TILE_LOG), SINGLE_ITEMS, left);
+    before->s = from_lane(starts.s, warp, t.box);
     before->have = tile.have || warp > 0;
 
     c.b = t.b, c.out = t.out, c.s = p.s, c.n = t.b.n;
     c.at = (p.k << TILE_LOG) + warp * SINGLE_ITEMS;
     c.exclusive = t.seeds.exclusive, c.last = SINGLE_ITEMS / ROW_e - 1;
-    c.after = from_lane(mine.s, (warp + 1) & 31, t.box);
+    c.after = from_lane(starts.s, (warp + 1) & 31, t.box);
     if (warp == TILE_WARPS - 1) c.after = RING(r->after, PAIR, i);
 
     return c;
 }
 
 /* Loads the elements of a part of tile i + 3, scans tile i, stores the loaded elements in its
- * place, and folds them. mine: before, the lane's nodes of tiles i, i + 1, i + 2; after, of i + 1,
+ * place, and folds them. nodes: before, the lane's nodes of tiles i, i + 1, i + 2; after, of i + 1,
  * i + 2, i + 3. e: registers. The caller declares the arrays, because the compiler spills less that
  * way. */
-fn void worker(task t, LOCAL rings *r, int i, state *mine, int warp, held e)
+fn void worker(task t, LOCAL rings *r, int i, state *nodes, int warp, held e)
 {
     LOCAL state *const box = t.box;
     LOCAL u8 *const part = t.stages + ((i + STAGES) % STAGES * TILE_WARPS + warp) * PART_BYTES;
@@ -269,17 +270,17 @@ fn void worker(task t, LOCAL rings *r, int i, state *mine, int warp, held e)
     if (i >= 0) {
         maybe before;
         const chunk_scan c = chunk_of(t, r, i, warp, &before);
-        if (c.at < t.b.n) part_scan(c, part, before, mine[0], box);
+        if (c.at < t.b.n) part_scan(c, part, before, nodes[0], box);
         WARP_BARRIER();
     }
 
-    UNROLL for (int k = 1; k < STAGES; k++) mine[k - 1] = mine[k];
+    UNROLL for (int k = 1; k < STAGES; k++) nodes[k - 1] = nodes[k];
     if (!some) return;
 
     put_part(part, e, loaded, t.b, start, at);
     WARP_BARRIER();
-    mine[STAGES - 1] = lane_node(part, t.b, at);
-    const state node = part_node(part, mine[STAGES - 1], t.b, at, box);
+    nodes[STAGES - 1] = lane_node(part, t.b, at);
+    const state node = part_node(part, nodes[STAGES - 1], t.b, at, box);
     if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = node;
 }
 
@@ -289,7 +290,7 @@ KERNEL_OF(scan_single)
     RESULTS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
     BOX SHARED rings r;
-    state mine[STAGES];
+    state nodes[STAGES];
     const int warp = thread_index() / LANES;
     task t;
     t.b = b, t.out = out, t.table = status_table, t.seeds = seeds;
@@ -310,7 +311,7 @@ KERNEL_OF(scan_single)
             look_back_turn(t, &r, i, box);
         } else {
             held e;
-            worker(t, &r, i, mine, warp, e);
+            worker(t, &r, i, nodes, warp, e);
         }
 
         BARRIER();

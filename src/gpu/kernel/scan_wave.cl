@@ -31,12 +31,12 @@ typedef struct {
     state groups[LANES]; /* of the groups of 32 tiles */
 } wave_memory;
 
-/* The block's tile: tile k of sequence s, of `count` parts. A warp has parts mine to end - 1, whose
- * elements are in `share`. */
+/* The block's tile: tile k of sequence s, of `count` parts. A warp has parts begin to end - 1,
+ * whose elements are in `share`. */
 typedef struct {
     batch b;
     i64 s, k;
-    int count, mine, end;
+    int count, begin, end;
     LOCAL u8 *share;
 } wave_tile;
 
@@ -45,20 +45,20 @@ fn amount tile_size(wave_tile t) { return (amount)SINGLE_ITEMS * t.count; }
 fn i64 part_at(wave_tile t, int part) { return (t.k * t.count + part) * SINGLE_ITEMS; }
 
 /* Where the elements of a part are in local memory. */
-fn LOCAL u8 *elements_of(wave_tile t, int part) { return t.share + (part - t.mine) * PART_BYTES; }
+fn LOCAL u8 *elements_of(wave_tile t, int part) { return t.share + (part - t.begin) * PART_BYTES; }
 
 /* Loads the parts of a warp, and computes their nodes. */
 fn void fold_share(wave_tile t, LOCAL wave_memory *m, LOCAL state *box)
 {
     const i64 from = start_of(t.b, t.s);
-    ROLLED for (int p = t.mine; p < t.end; p++)
+    ROLLED for (int p = t.begin; p < t.end; p++)
     {
         const i64 at = part_at(t, p);
         if (at < t.b.n) copy_part(elements_of(t, p), t.b, from, at);
     }
     COPY_WAIT();
     WARP_BARRIER();
-    ROLLED for (int p = t.mine; p < t.end; p++)
+    ROLLED for (int p = t.begin; p < t.end; p++)
     {
         const i64 at = part_at(t, p);
         if (at >= t.b.n) break;
@@ -112,7 +112,7 @@ fn void scan_share(wave_tile t, LOCAL const wave_memory *m, results out, seeding
     chunk_scan c;
     c.b = t.b, c.out = out, c.s = t.s, c.n = t.b.n;
     c.exclusive = seeds.exclusive, c.last = SINGLE_ITEMS / ROW_e - 1;
-    ROLLED for (int p = t.mine; p < t.end; p++)
+    ROLLED for (int p = t.begin; p < t.end; p++)
     {
         maybe before;
         c.at = part_at(t, p);
@@ -134,8 +134,8 @@ KERNEL_OF(scan_single)
     const int warp = thread_index() / LANES, more = (int)levels;
     wave_tile t;
     t.b = b, t.s = b.seqs == 1 ? 0 : group_index() / tiles, t.k = group_index() - t.s * tiles;
-    t.count = TILE_WARPS << more, t.mine = warp << more, t.end = t.mine + (1 << more);
-    t.share = LOCAL_MEMORY + t.mine * PART_BYTES;
+    t.count = TILE_WARPS << more, t.begin = warp << more, t.end = t.begin + (1 << more);
+    t.share = LOCAL_MEMORY + t.begin * PART_BYTES;
     GLOBAL u64 *const words = status_table + STATUS_HEADER / 8 + t.s * (tiles + 1) * PIECES * 2;
 
     if (warp < TILE_WARPS) {

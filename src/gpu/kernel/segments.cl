@@ -110,15 +110,15 @@ KERNEL_OF(firsts)
         GLOBAL i64 *row = first + l * (long_count + 1);
         i64 before = 0;
         for (i64 at = 0; at < long_count; at += MEASURE_THREADS * FIRSTS_ITEMS) {
-            i64 mine[FIRSTS_ITEMS], sum = 0;
+            i64 counts[FIRSTS_ITEMS], sum = 0;
             UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++)
             {
                 i64 s = at + t * FIRSTS_ITEMS + k, r = ids[s < long_count ? s : 0],
                     n = offsets[r + 1] - offsets[r];
-                mine[k] = s < long_count ? level_count(n, (int)l) : 0;
+                counts[k] = s < long_count ? level_count(n, (int)l) : 0;
             }
 
-            UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++) sum += mine[k];
+            UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++) sum += counts[k];
             int turn = 0;
             sums[t] = sum;
             BARRIER();
@@ -136,7 +136,7 @@ KERNEL_OF(firsts)
             {
                 i64 s = at + t * FIRSTS_ITEMS + k;
                 if (s < long_count) row[s] = here;
-                here += mine[k];
+                here += counts[k];
             }
 
             before += sums[turn + MEASURE_THREADS - 1];

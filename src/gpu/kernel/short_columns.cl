@@ -80,9 +80,9 @@ fn void pack_few(batch b, results out, const int each)
 fn void pack_words(batch b, results out, const int each)
 {
 #if TL_SIZE < 4 && OP_INPUTS == 1 && OP_LANES == 1
-    typedef struct ALIGNED(TOGETHER_ALIGN(EACH * TL_OUT_SIZE)) {
+    typedef struct ALIGNED(UNIT_ALIGN(EACH * TL_OUT_SIZE)) {
         result of[EACH];
-    } together;
+    } unit;
     const few_range all = {0, (int)b.n};
     const int most = PART / each, n = (int)b.n;
     const i64 step = b.stride * TL_SIZE,
@@ -103,14 +103,14 @@ fn void pack_words(batch b, results out, const int each)
         elem e[EACH * PART];
         few_nodes few[EACH];
         state v[EACH];
-        together r;
+        unit r;
         UNROLL for (int i = 0; i < EACH; i++) UNROLL for (int k = 0; k < most; k++)
             e[i * most + k] = (elem)(w[c * most + k] >> i * TL_SIZE * 8);
         fold_few(few, e, EACH, most, all, b.p);
         append_few(v, 0, few, EACH, all);
         UNROLL for (int i = 0; i < EACH; i++) r.of[i] =
             n ? lower(v[i], (real)(n + b.p.origin), 0, b.p) : empty(b.p);
-        if (s < b.seqs) *(GLOBAL together *)(out.x + s * TL_OUT_SIZE) = r;
+        if (s < b.seqs) *(GLOBAL unit *)(out.x + s * TL_OUT_SIZE) = r;
     }
 #endif
 }

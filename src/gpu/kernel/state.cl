@@ -171,16 +171,16 @@ fn maybe nothing(par p)
     return r;
 }
 
-/* Combines this lane's node with its partner's (`got`), n elements each. right: this lane's node is
- * the right operand. */
-fn state meet(state mine, state got, int right, amount n)
+/* Combines this lane's node with its partner's, n elements each. right: this lane's node is the
+ * right operand. */
+fn state meet(state node, state other, int right, amount n)
 {
 /* Built-in operators with a neutral state also commute bit for bit (tested by test_promises);
  * operators of users declare that they commute. */
 #if OP_COMMUTES || (OP_NEUTRAL && !TL_USER)
-    return TWIN(mine, got, n);
+    return TWIN(node, other, n);
 #else
-    return TWIN(choose(right, got, mine), choose(right, mine, got), n);
+    return TWIN(choose(right, other, node), choose(right, node, other), n);
 #endif
 }
 

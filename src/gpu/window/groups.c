@@ -138,7 +138,7 @@ static int64_t lowest_local_bytes(const tl_window_call *c, int columns, int64_t 
  * to HIGH + 1 levels. Returns 0 if a launch would need more local memory than there is. */
 static int cut_levels(const tl_window_call *c, int columns, groups *k)
 {
-    *k = (groups){.last = 1, .across = 1, .edges = EDGES_TOO};
+    *k = (groups){.last = 1, .across = 1, .edges = WITH_EDGES};
     k->first[1] = columns ? HIGH : c->t.wide_log - LOW_LESS;
     for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++)
         k->first[k->last + 1] = k->first[k->last] + HIGH;
@@ -194,7 +194,7 @@ static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int
     for (int i = 1; !status && i < last; i++) {
         const tl_rows rows = {&y[i], k->first[i], items[i], k->across};
         const tl_window_fold up = {FOLD_LEVEL, 0, 0, 1 << HIGH, items[i + 1], &y[i + 1]};
-        status = tl_launch_rows(c, &rows, &up, EDGES_TOO);
+        status = tl_launch_rows(c, &rows, &up, WITH_EDGES);
     }
 
     for (int i = last; !status && i > 0; i--) {
@@ -203,7 +203,7 @@ static tally_status slab_by_groups(const tl_window_call *c, const groups *k, int
                       above = i < last ? c->w >> k->first[i + 1] << HIGH : 0;
         const tl_window_fold bits = {
             i < last ? FOLD_LAST_BITS : FOLD_LEVEL, 0, above, width, items[0], &y[0]};
-        if (width) status = tl_launch_rows(c, &rows, &bits, EDGES_TOO);
+        if (width) status = tl_launch_rows(c, &rows, &bits, WITH_EDGES);
     }
 
     const int64_t width = bits_of(k, c->w, 0), above = c->w - width;
@@ -295,7 +295,7 @@ static tally_status compute(const tl_window_call *c)
     TL_TRY(by_levels(c, 0, whole));
     if (whole < end)
         TL_TRY(exact   ? tl_window_exact(c, whole, end)
-               : tiles ? tl_whole_windows(c, whole, end, EDGES_TOO)
+               : tiles ? tl_whole_windows(c, whole, end, WITH_EDGES)
                        : by_groups(c, &k, whole, end));
 
     return by_levels(c, end, count);

@@ -375,7 +375,7 @@ tally_status tl_three_walks(const tl_window_call *c, int64_t at, int64_t count)
 
     tally_status status = tl_gpu_take(c->d, (size_t)nodes * (size_t)c->state, &y);
     if (!status) status = tl_gpu_take(c->d, (size_t)count * (size_t)c->state, &folds);
-    for (int i = 0; !status && i < 3; i++) status = launch_walk(c, &walks[i], parts[i], EDGES_TOO);
+    for (int i = 0; !status && i < 3; i++) status = launch_walk(c, &walks[i], parts[i], WITH_EDGES);
 
     tl_gpu_give(c->d, &y);
     tl_gpu_give(c->d, &folds);
@@ -384,7 +384,7 @@ tally_status tl_three_walks(const tl_window_call *c, int64_t at, int64_t count)
 
 /* ---- windows that fit in a tile ---- */
 
-/* Computes the windows that an edge cuts off, or (EDGES_TOO) all windows. In one sequence the
+/* Computes the windows that an edge cuts off, or (WITH_EDGES) all windows. In one sequence the
  * former are the first and the last ones. If each multiprocessor has a tile at most, one launch is
  * faster than two. */
 static tally_status compute_cut(const tl_window_call *c, const tl_window_fold *all, int edges)
@@ -394,13 +394,13 @@ static tally_status compute_cut(const tl_window_call *c, const tl_window_fold *a
     const int64_t resident = s.each * c->d->gpu->processors;
 
     tl_window_fold first = *all, last = *all;
-    if (edges == EDGES_TOO || c->b->rows > 1 || c->b->listed || all->count <= resident)
+    if (edges == WITH_EDGES || c->b->rows > 1 || c->b->listed || all->count <= resident)
         return tl_launch_tiles(c, &s, all, edges);
 
     assert(before + after < all->count);
     first.count = before, last.count = after, last.at += all->count - after;
-    TL_TRY(tl_launch_tiles(c, &s, &first, EDGES_TOO));
-    return tl_launch_tiles(c, &s, &last, EDGES_TOO);
+    TL_TRY(tl_launch_tiles(c, &s, &first, WITH_EDGES));
+    return tl_launch_tiles(c, &s, &last, WITH_EDGES);
 }
 
 int tl_whole_windows_take(const tl_window_call *c) { return walk_takes(c) || passes_take(c); }
@@ -419,7 +419,7 @@ tally_status tl_whole_windows(const tl_window_call *c, int64_t j0, int64_t j1, i
 tally_status tl_window_tiles(const tl_window_call *c)
 {
     const tl_taken takes = tl_quads_take(c);
-    const int edges = takes == TL_TAKES_WHOLE ? EDGES_APART : EDGES_TOO;
+    const int edges = takes == TL_TAKES_WHOLE ? NO_EDGES : WITH_EDGES;
     const tl_window_fold all = {FOLD_RESULTS, -tl_window_before(c), 0,
                                 c->w,         tl_windows_of(c),     NULL};
     tally_status status =

@@ -186,7 +186,7 @@ static tally_status columns(const tl_window_call *c, int *done)
               apart = shrink && b->n > 2 * RESULTS_PER_OVERLAP * c->w;
     const int lanes =
         places_of(c, shrink ? all : c->w) <= c->d->gpu->local_bytes / (LANES * c->state);
-    const int edges = apart ? EDGES_APART : EDGES_TOO;
+    const int edges = apart ? NO_EDGES : WITH_EDGES;
     const int whole = !shrink || (apart && lanes), is_long = whole && tl_long_columns_take(c);
     const tiling tiles = whole && !is_long ? tiling_of(c) : (tiling){0};
 
@@ -199,7 +199,7 @@ static tally_status columns(const tl_window_call *c, int *done)
                         : launch_lanes(c, cut(c, shrink && !apart ? all : c->w, edges)));
 
     /* windows at both ends, which fold other levels */
-    if (apart && ends) TL_TRY(launch_lanes(c, (parts){b->n, ends, b->n - ends, all, EDGES_TOO}));
+    if (apart && ends) TL_TRY(launch_lanes(c, (parts){b->n, ends, b->n - ends, all, WITH_EDGES}));
 
     return TALLY_OK;
 }

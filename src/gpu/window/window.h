@@ -76,7 +76,7 @@ int tl_is_aligned(const tl_window_call *c);
  * power of two: a small launch, as kernels store quads or lines only from there. */
 int64_t tl_before_aligned(const tl_window_call *c, int64_t j, int64_t alignment);
 
-/* Launches window_tile for a part of the windows. edges: EDGES_TOO or EDGES_APART. */
+/* Launches window_tile for a part of the windows. edges: WITH_EDGES or NO_EDGES. */
 tally_status tl_launch_tiles(const tl_window_call *c, const tl_schedule *s, const tl_window_fold *p,
                              int edges);
 
@@ -134,7 +134,7 @@ int64_t tl_rows_local_bytes(const tl_window_call *c, int64_t w);
 tally_status tl_launch_rows(const tl_window_call *c, const tl_rows *rows, const tl_window_fold *p,
                             int edges);
 
-/* Windows of columns that are longer than half a tile of columns. edges: EDGES_TOO; or EDGES_APART,
+/* Windows of columns that are longer than half a tile of columns. edges: WITH_EDGES; or NO_EDGES,
  * then windows at the ends are skipped. */
 int tl_long_columns_take(const tl_window_call *c);
 tally_status tl_long_columns(const tl_window_call *c, int edges);

@@ -111,12 +111,12 @@ fn void find_begins(const segmented *f, const window *w)
 {
     enum { EACH = SEGMENTED_SEQUENCES / LANES };
     const int lane = lane_index();
-    u32 mine[EACH], sum = 0;
+    u32 before[EACH], sum = 0;
     UNROLL for (int k = 0; k < EACH; k++)
     {
         const int j = lane * EACH + k;
         const i64 n = f->offsets[j < w->all ? j + 1 : 0] - f->offsets[j < w->all ? j : 0];
-        mine[k] = sum;
+        before[k] = sum;
         sum += n < CHUNK ? ((u32)n >> GROUP_LOG) << PLACE_BITS | (u32)n : LONG_PLACES;
     }
 
@@ -141,7 +141,7 @@ fn void find_begins(const segmented *f, const window *w)
 
     WARP_BARRIER();
 #endif
-    UNROLL for (int k = 0; k < EACH; k++) w->begin[lane * EACH + k] = to - sum + mine[k];
+    UNROLL for (int k = 0; k < EACH; k++) w->begin[lane * EACH + k] = to - sum + before[k];
     if (lane == LANES - 1) w->begin[SEGMENTED_SEQUENCES] = to;
     WARP_BARRIER();
 }

@@ -62,9 +62,9 @@ KERNEL_OF(reduce_short)
     const int warp = thread_index() / LANES;
     LOCAL u8 *const memory =
         LOCAL_MEMORY + warp * SEGMENTED_BYTES(TL_SIZE, sizeof(state), SEGMENTS);
-    const i64 mine = SEGMENTS ? speculative_jobs(a, jobs, b.seqs, 0) : jobs;
+    const i64 count = SEGMENTS ? speculative_jobs(a, jobs, b.seqs, 0) : jobs;
     if (SKIPS && warp >= warps) return;
-    segmented_reduce(segmented_of(b, each, mine, (int)warps, memory, LANE_FOLDS), b, out);
+    segmented_reduce(segmented_of(b, each, count, (int)warps, memory, LANE_FOLDS), b, out);
 }
 
 #if !SEGMENTS && !TL_IN_PLACE
@@ -115,16 +115,16 @@ fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left
  * index of the row's first element. */
 fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL state *box)
 {
-    const i64 mine = i + lane_index() * QUAD;
+    const i64 first = i + lane_index() * QUAD;
     state left[5], q[QUAD];
 
-    UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(e[k], mine + k, p);
+    UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(e[k], first + k, p);
     const state two = TWIN(q[0], q[1], 1);
     row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
     maybe start = row_start_e(before, i, QUAD, left);
-    maybe with = then(start, two, mine, 2);
+    maybe with = then(start, two, first, 2);
     if (rest & 2) start = with;
-    with = then(start, choose(rest & 2, q[2], q[0]), mine + (rest & 2), 1);
+    with = then(start, choose(rest & 2, q[2], q[0]), first + (rest & 2), 1);
     if (rest & 1) start = with;
     before.s = from_lane(start.s, rest / QUAD, box);
     before.have = before.have || rest;
@@ -149,14 +149,14 @@ KERNEL_OF(reduce_by_warp)
         const i64 from = start_of(b, s);
         const int chunks = (int)(n >> ELEMENTS_LOG), left = (int)n & (CHUNK - 1),
                   rows = left >> ROW_LOG;
-        state mine = nothing(b.p).s, v[ROWS_E];
+        state chunk_node = nothing(b.p).s, v[ROWS_E];
         ROLLED for (int c = 0; c < chunks; c++)
         {
             const state node = node_of_chunk(b, from, (i64)c * CHUNK, box);
-            mine = choose(lane == c, node, mine);
+            chunk_node = choose(lane == c, node, chunk_node);
         }
         const i64 at = (i64)chunks * CHUNK;
-        maybe whole = append_lanes(nothing(b.p), 0, mine, CHUNK, chunks, box);
+        maybe whole = append_lanes(nothing(b.p), 0, chunk_node, CHUNK, chunks, box);
 
         if (!SKIPS || left) {
             elem e[ROWS_E][QUAD], part[QUAD];

@@ -107,22 +107,22 @@ fn void lane_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
     {
         const int k = i / GROUP;
         elem e[GROUP];
-        state mine;
+        state carry;
         maybe s[GROUP + 1];
         lane_load(e, x, at + i);
         s[0] = start[0];
-        scan_eight(s, &mine, e, i, p);
+        scan_eight(s, &carry, e, i, p);
 
         if (!(k & 1)) { /* if the last group is not full, its nodes are not used */
-            node[0] = mine;
-            start[0] = then(start[1], mine, p.origin + i, GROUP);
+            node[0] = carry;
+            start[0] = then(start[1], carry, p.origin + i, GROUP);
         } else {
-            mine = TWIN(node[0], mine, GROUP);
+            carry = TWIN(node[0], carry, GROUP);
             if (!(k & 2)) {
-                node[1] = mine;
-                start[0] = then(start[2], mine, p.origin + i - GROUP, 2 * GROUP);
+                node[1] = carry;
+                start[0] = then(start[2], carry, p.origin + i - GROUP, 2 * GROUP);
             } else {
-                start[0] = start[2] = then(v, TWIN(node[1], mine, 2 * GROUP), p.origin, 4 * GROUP);
+                start[0] = start[2] = then(v, TWIN(node[1], carry, 2 * GROUP), p.origin, 4 * GROUP);
             }
 
             start[1] = start[0];
@@ -241,10 +241,10 @@ KERNEL_OF(scan_short)
         warp * SEGMENTED_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, SEGMENTS, OVERWRITES);
     LOCAL result *const apart =
         (LOCAL result *)(memory + SEGMENTED_BYTES(TL_SIZE, sizeof(state), SEGMENTS));
-    const i64 mine = SEGMENTS ? speculative_jobs(a, jobs, b.seqs, 0) : jobs;
+    const i64 count = SEGMENTS ? speculative_jobs(a, jobs, b.seqs, 0) : jobs;
     if (SKIPS && warp >= warps) return;
 
-    segmented_scan(segmented_of(b, each, mine, (int)warps, memory, LANE_SCANS), b, out, apart,
+    segmented_scan(segmented_of(b, each, count, (int)warps, memory, LANE_SCANS), b, out, apart,
                    seeds);
 }
 
@@ -273,7 +273,7 @@ KERNEL_OF(scan_by_warp)
         chunk_scan row;
         row.b = b, row.out = out, row.s = s, row.n = n;
         row.exclusive = exclusive, row.last = ROWS_E - 1;
-        state mine = nothing(b.p).s; /* the node of chunk number `lane` */
+        state chunk_node = nothing(b.p).s; /* the node of chunk number `lane` */
         ROLLED for (int c = 0; c < chunks; c++)
         {
             const i64 at = (i64)c * CHUNK;
@@ -284,9 +284,9 @@ KERNEL_OF(scan_by_warp)
             fold_quads_e(v, e, b, at, 1);
             fold_across_e(v, 1, box);
             v[0] = fold_lanes_e(v[0], 1, box); /* the chunk's node */
-            mine = choose(lane == c, v[0], mine);
+            chunk_node = choose(lane == c, v[0], chunk_node);
             const maybe after =
-                append_lanes(first, b.p.origin, mine, CHUNK, (c + 1) & (LANES - 1), box);
+                append_lanes(first, b.p.origin, chunk_node, CHUNK, (c + 1) & (LANES - 1), box);
 
             /* rows[0]: S before the chunk; scan_row needs the nodes v and S after it */
             rows[0] = before;

@@ -247,11 +247,11 @@ fn maybe lane_fold(LOCAL const elem *x, int at, int n, par p)
             int l = 0;
             lane_load(e, x, at + k * GROUP);
 #define ITEM(i) lift_e(e[i], k *GROUP + (i), p)
-            state mine = NODE_8(ITEM, 0, 1);
+            state carry = NODE_8(ITEM, 0, 1);
 #undef ITEM
-            UNROLL for (; l < LANE_NODES && (k >> l & 1); l++) mine =
-                TWIN(node[l], mine, GROUP << l);
-            node[l] = mine;
+            UNROLL for (; l < LANE_NODES && (k >> l & 1); l++) carry =
+                TWIN(node[l], carry, GROUP << l);
+            node[l] = carry;
         }
     }
 

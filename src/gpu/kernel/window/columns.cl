@@ -181,7 +181,7 @@ KERNEL_OF(window_columns)
         elem e[STEP], next[STEP];
         state v[STEP], last[LOW_LEVELS][STEP / 2];
         o.to = place(out, b, s, 0), o.step = out.stride * (i64)RESULT_BYTES, o.least = least;
-        o.aligned = ADDRESS(o.to) % sizeof(result) == 0, o.all = edges == EDGES_TOO && !valid;
+        o.aligned = ADDRESS(o.to) % sizeof(result) == 0, o.all = edges == WITH_EDGES && !valid;
         for (int k = 0; k <= r.top; k++) r.at[k] = 0;
         UNROLL for (int k = 0; k < LOW_LEVELS; k++)
         {

@@ -9,7 +9,7 @@
  *   length 13:  Y_3[start]  Y_2[start + 8]  Y_0[start + 12]
  *   in general:                   Y_k[start + (higher bits of the length)]
  *
- * Nothing is ever subtracted. EDGES_APART: only tiles with a border are computed; another launch
+ * Nothing is ever subtracted. NO_EDGES: only tiles with a border are computed; another launch
  * computes the windows of their whole length. */
 #define CUT_BLOCKS 1
 enum { cut_items = CUT_ITEMS, CUT_LEVELS = CUT_LOG };
@@ -23,7 +23,7 @@ typedef struct {
 
 fn int cut_prefetches(LOCAL const tile *p, const launch *l)
 {
-    return l->of.edges == EDGES_TOO || !p->inside;
+    return l->of.edges == WITH_EDGES || !p->inside;
 }
 
 fn void cut_load(LOCAL u8 *memory, LOCAL const tile *p, const launch *l)

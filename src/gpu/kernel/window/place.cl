@@ -332,7 +332,7 @@ fn void set_tile(LOCAL tile *p, const launch *l, i64 job, tile_start start, int 
     p->quads = OP_LANES == 1 && p->out_regular && l->out.stride == 1 &&
                ADDRESS(p->out) % QUAD_OUT_ALIGN == 0 && length_in(w) >= w.least &&
                (p->inside || ((listed ? w.width == length_in(w) : length_in(w) < LOCAL_ITEMS) &&
-                              w.edges == EDGES_TOO && !w.valid));
+                              w.edges == WITH_EDGES && !w.valid));
 }
 
 /* Item i in an array of quads in local memory. For states of 8, 16 or 32 bytes the states of a quad
@@ -424,7 +424,7 @@ fn void store_items(LOCAL const tile *p, LOCAL const borders *d, const launch *l
         maybe m;
         m.s = v[turned ? place_of(i) : i];
         m.have = whole && length >= l->of.least;
-        if (whole || (l->of.edges == EDGES_TOO && !l->of.valid))
+        if (whole || (l->of.edges == WITH_EDGES && !l->of.valid))
             store_maybe(result_at(p, l, i), m, l->elements, number_of(l, p->lo + i), l->b.p);
     }
 }

@@ -21,23 +21,23 @@ enum { ARRAY_QUADS = QUAD_ITEMS / QUAD, THREAD_QUADS = ARRAY_QUADS / WINDOW_THRE
 /* The unit of access to quad q of an array in local memory: 16 bytes, if the states of a quad are
  * permuted (place.cl). */
 enum {
-    TOGETHER = sizeof(state) == 8 ? 2 : 1,
+    STATES_EACH = sizeof(state) == 8 ? 2 : 1,
     OVERLAPS = OP_EXACT && OP_IDEMPOTENT && !TL_PARTS && !TL_TABLE
 };
 
 typedef struct ALIGNED(16) {
-    state s[TOGETHER];
-} together;
+    state s[STATES_EACH];
+} unit16;
 
 fn four get_four(LOCAL const four *z, int q)
 {
     four v;
     if (!SWIZZLED) return z[q];
 
-    UNROLL for (int c = 0; c < QUAD; c += TOGETHER)
+    UNROLL for (int c = 0; c < QUAD; c += STATES_EACH)
     {
-        const together t = *(LOCAL const together *)&z[q].s[c ^ swizzle_of(q)];
-        UNROLL for (int k = 0; k < TOGETHER; k++) v.s[c + k] = t.s[k];
+        const unit16 t = *(LOCAL const unit16 *)&z[q].s[c ^ swizzle_of(q)];
+        UNROLL for (int k = 0; k < STATES_EACH; k++) v.s[c + k] = t.s[k];
     }
     return v;
 }
@@ -46,11 +46,11 @@ fn void put_four(LOCAL four *z, int q, four v)
 {
     if (!SWIZZLED) z[q] = v;
 
-    UNROLL for (int c = 0; c < QUAD && SWIZZLED; c += TOGETHER)
+    UNROLL for (int c = 0; c < QUAD && SWIZZLED; c += STATES_EACH)
     {
-        together t;
-        UNROLL for (int k = 0; k < TOGETHER; k++) t.s[k] = v.s[c + k];
-        *(LOCAL together *)&z[q].s[c ^ swizzle_of(q)] = t;
+        unit16 t;
+        UNROLL for (int k = 0; k < STATES_EACH; k++) t.s[k] = v.s[c + k];
+        *(LOCAL unit16 *)&z[q].s[c ^ swizzle_of(q)] = t;
     }
 }
 

@@ -113,7 +113,7 @@ fn void load_items_alone(LOCAL state *z, const column_tile *t, int wide, batch b
 fn void store_items_alone(const column_tile *t, LOCAL const state *z, const launch *l)
 {
     const i64 side = l->out.row_stride * RESULT_BYTES, down = l->out.stride * RESULT_BYTES;
-    const int apart = l->of.edges != EDGES_TOO, high = l->elements >= l->of.least ? t->high : 0;
+    const int apart = l->of.edges != WITH_EDGES, high = l->elements >= l->of.least ? t->high : 0;
     const int from = apart ? t->low : 0, end = apart && t->high < t->results ? t->high : t->results;
     const par p = l->b.p;
     GLOBAL u8 *const to =
@@ -244,7 +244,7 @@ fn void store_column_tile(const column_tile *t, const four *y, int many, const l
     UNROLL for (int m = 0; m < THREAD_QUADS; m++)
     {
         const int i = t->row + m * ROWS_STEP;
-        if (i < many && t->columns && (l->of.edges == EDGES_TOO || (i >= t->low && i < t->high)))
+        if (i < many && t->columns && (l->of.edges == WITH_EDGES || (i >= t->low && i < t->high)))
             store_columns(t, to + m * ROWS_STEP * down, i, &y[m], dense, l);
     }
 }

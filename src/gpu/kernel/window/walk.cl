@@ -91,9 +91,9 @@ fn int place_inside(void)
 typedef struct {
     LOCAL node *boxes;
     int stage;
-} walk_ahead;
+} walk_prefetch;
 
-fn void walk_copy(walk_ahead *w, walk_source *x, int row, const launch *l)
+fn void walk_copy(walk_prefetch *w, walk_source *x, int row, const launch *l)
 {
     const i64 step = walk_step(l);
     LOCAL node *const to = w->boxes + w->stage * BOX_NODES + place_outside();
@@ -107,14 +107,14 @@ fn void walk_copy(walk_ahead *w, walk_source *x, int row, const launch *l)
     w->stage = (w->stage + 1) % WALK_STAGES;
 }
 
-fn void walk_begin(walk_ahead *w, walk_source *x, const launch *l)
+fn void walk_begin(walk_prefetch *w, walk_source *x, const launch *l)
 {
     w->stage = 0;
     for (int i = 0; i < WALK_STAGES - 1; i++) walk_copy(w, x, i * WALK_ROWS, l);
 }
 
 /* The items of WALK_ROWS rows. step: number of these rows. */
-fn void walk_next(state z[WALK_ROWS], walk_ahead *w, walk_lane *a, int row, const int step,
+fn void walk_next(state z[WALK_ROWS], walk_prefetch *w, walk_lane *a, int row, const int step,
                   const launch *l)
 {
     LOCAL const node *const from =
@@ -126,7 +126,7 @@ fn void walk_next(state z[WALK_ROWS], walk_ahead *w, walk_lane *a, int row, cons
 }
 
 /* Takes results to the threads that store them. */
-fn void walk_back_out(state t[WALK_ROWS], walk_ahead *w)
+fn void walk_back_out(state t[WALK_ROWS], walk_prefetch *w)
 {
     LOCAL node *const box = w->boxes + WALK_STAGES * BOX_NODES;
     UNROLL for (int u = 0; u < WALK_ROWS; u++) box[place_inside() + u * BOX_ROW].s = t[u];
@@ -138,7 +138,7 @@ fn void walk_back_out(state t[WALK_ROWS], walk_ahead *w)
 typedef struct {
     LOCAL node *boxes;
     elem e[2][WALK_ROWS]; /* loads are two steps ahead */
-} walk_ahead;
+} walk_prefetch;
 
 /* Loads WALK_ROWS rows. Walks of many levels, of which few warps are resident, prefetch too. */
 fn void walk_load(elem e[WALK_ROWS], walk_source *x, int row, const launch *l)
@@ -159,14 +159,14 @@ fn void walk_load(elem e[WALK_ROWS], walk_source *x, int row, const launch *l)
     x->at += WALK_ROWS * step;
 }
 
-fn void walk_begin(walk_ahead *w, walk_source *x, const launch *l)
+fn void walk_begin(walk_prefetch *w, walk_source *x, const launch *l)
 {
     UNROLL for (int u = 0; u < WALK_ROWS; u++) w->e[0][u] = w->e[1][u] = NO_ELEMENT;
     walk_load(w->e[0], x, 0, l);
     walk_load(w->e[1], x, WALK_ROWS, l);
 }
 
-fn void walk_next(state z[WALK_ROWS], walk_ahead *w, walk_lane *a, int row, const int step,
+fn void walk_next(state z[WALK_ROWS], walk_prefetch *w, walk_lane *a, int row, const int step,
                   const launch *l)
 {
     UNROLL for (int u = 0; u < WALK_ROWS; u++) z[u] =
@@ -174,7 +174,7 @@ fn void walk_next(state z[WALK_ROWS], walk_ahead *w, walk_lane *a, int row, cons
     walk_load(w->e[step & 1], &a->x, row + 2 * WALK_ROWS, l);
 }
 
-fn void walk_back_out(state t[WALK_ROWS], walk_ahead *w) {}
+fn void walk_back_out(state t[WALK_ROWS], walk_prefetch *w) {}
 #endif
 
 /* Loads the states of WALK_ROWS rows that the walk folds onto. */
@@ -211,7 +211,7 @@ fn void walk_store(walk_lane *a, const state t[WALK_ROWS], int row, const launch
 {
     const i64 step = walk_step_to(l);
     const int all = row >= a->whole && row + WALK_ROWS <= a->whole_end,
-              cut_too = !MAKES_STATES && l->of.edges == EDGES_TOO && !l->of.valid;
+              cut_too = !MAKES_STATES && l->of.edges == WITH_EDGES && !l->of.valid;
 
     if (all) {
         UNROLL for (int u = 0; u < WALK_ROWS; u++)
@@ -231,8 +231,8 @@ fn void walk_store(walk_lane *a, const state t[WALK_ROWS], int row, const launch
 fn void walk_along(walk_lane a, LOCAL node *boxes, const launch *l)
 {
     const state none = nothing(l->b.p).s;
-    walk_past p;
-    walk_ahead ahead;
+    walk_history p;
+    walk_prefetch ahead;
     node high[2][WALK_ROWS]; /* two steps ahead */
 
     UNROLL for (int k = 0; k <= WALK_KEPT; k++) p.before_z[k] = p.before_t[k] = none;
@@ -308,16 +308,17 @@ KERNEL_OF(window_tile)
     LAUNCH_OF_PARAMETERS;
 #if TL_NODES
     SHARED node boxes[(WALK_STAGES + 1) * BOX_NODES];
-    const int lane = thread_index() / BOX_COLUMNS, mine = thread_index() % BOX_COLUMNS;
+    const int lane = thread_index() / BOX_COLUMNS, offset = thread_index() % BOX_COLUMNS;
 #else
     LOCAL node *const boxes = (LOCAL node *)LOCAL_MEMORY;
     const int lane = WALK_LANES > LANES ? thread_index()
                      : WALK_LANES == 1  ? 0
                                         : lane_index(),
-              mine = thread_index() / WALK_LANES;
+              offset = thread_index() / WALK_LANES;
 #endif
     const i64 of_block = WINDOW_THREADS / WALK_LANES; /* jobs */
-    for (i64 job = group_index() * of_block + mine; job < l.jobs; job += group_count() * of_block) {
+    for (i64 job = group_index() * of_block + offset; job < l.jobs;
+         job += group_count() * of_block) {
         const i64 many = WALK_DOWN ? l.b.seqs : quotient(l.jobs, l.b.seqs),
                   row = quotient(job, many), column = job - row * many;
         walk_along(WALK_DOWN ? walk_of(&l, column, row, lane) : walk_of(&l, row, column, lane),

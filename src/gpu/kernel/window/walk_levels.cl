@@ -32,7 +32,7 @@ typedef struct {
     state before_z[WALK_KEPT + 1], before_t[WALK_KEPT + 1];
     state last_z[NEAR + 1], last_t[NEAR + 1];
     LOCAL node *boxes, *rings_z, *rings_t;
-} walk_past;
+} walk_history;
 
 /* Exchanges `now`, the state of row `row`, for the state 2^log rows before. kept: in registers;
  * rings: in local memory. */
@@ -63,7 +63,7 @@ enum {
     RINGS = (WALK_ALL - WALK_KEPT) * WINDOW_THREADS
 };
 /* This thread's place in the box of z[k]. */
-fn LOCAL node *walk_box(const walk_past *p, const int k)
+fn LOCAL node *walk_box(const walk_history *p, const int k)
 {
     return p->boxes + (2 << k) - 1 + k * STEP_ITEMS + thread_index();
 }
@@ -77,13 +77,13 @@ fn void walk_put_in(LOCAL node *box, LOCAL const node *before, const state now[W
     BARRIER();
 }
 
-fn void walk_give_z(walk_past *p, const state now[WALK_ROWS], const int k)
+fn void walk_share_z(walk_history *p, const state now[WALK_ROWS], const int k)
 {
     LOCAL node *const box = walk_box(p, k);
     walk_put_in(box, box + (WALK_ROWS - 1) * WINDOW_THREADS, now, k);
 }
 
-fn void walk_give_t(walk_past *p, const state now[WALK_ROWS], const int k)
+fn void walk_share_t(walk_history *p, const state now[WALK_ROWS], const int k)
 {
     LOCAL node *const saved = p->boxes + SAVED_AT + (2 << k) - 1 - WINDOW_THREADS + thread_index();
     BARRIER(); /* the box has been read for the level before */
@@ -91,24 +91,25 @@ fn void walk_give_t(walk_past *p, const state now[WALK_ROWS], const int k)
     if (thread_index() >= WINDOW_THREADS - (1 << k)) saved->s = now[WALK_ROWS - 1];
 }
 
-/* The states 2^k elements before z[k][u] and t[u], which were given. */
-fn state walk_near_z(const walk_past *p, const state now[WALK_ROWS], const int k, const int u)
+/* The states 2^k elements before z[k][u] and t[u], which walk_share_z and walk_share_t shared. */
+fn state walk_shifted_z(const walk_history *p, const state now[WALK_ROWS], const int k, const int u)
 {
     return walk_box(p, k)[u * WINDOW_THREADS - (1 << k)].s;
 }
 
-fn state walk_near_t(const walk_past *p, const state now[WALK_ROWS], const int k, const int u)
+fn state walk_shifted_t(const walk_history *p, const state now[WALK_ROWS], const int k, const int u)
 {
     return p->boxes[SHARED_AT + thread_index() + u * WINDOW_THREADS].s;
 }
 
 /* z[k][u], from its box, which saves registers. */
-fn state walk_own(const walk_past *p, state z[WALK_TOP + 1][WALK_ROWS], const int k, const int u)
+fn state walk_level_z(const walk_history *p, state z[WALK_TOP + 1][WALK_ROWS], const int k,
+                      const int u)
 {
     return k < NEAR ? walk_box(p, k)[u * WINDOW_THREADS].s : z[k][u];
 }
 
-fn void walk_clear(walk_past *p, LOCAL node *boxes, state none)
+fn void walk_clear(walk_history *p, LOCAL node *boxes, state none)
 {
     p->boxes = boxes;
     p->rings_z = boxes + RINGS_AT + thread_index(), p->rings_t = p->rings_z + RINGS;
@@ -126,39 +127,40 @@ fn state walk_shuffle(state before, state now, const int k)
                      first + ((lane - (1 << k)) & MORE), 0);
 }
 
-fn void walk_give_z(walk_past *p, const state now[WALK_ROWS], const int k) {}
-fn void walk_give_t(walk_past *p, const state now[WALK_ROWS], const int k) {}
+fn void walk_share_z(walk_history *p, const state now[WALK_ROWS], const int k) {}
+fn void walk_share_t(walk_history *p, const state now[WALK_ROWS], const int k) {}
 
-fn state walk_near_z(const walk_past *p, const state now[WALK_ROWS], const int k, const int u)
+fn state walk_shifted_z(const walk_history *p, const state now[WALK_ROWS], const int k, const int u)
 {
     return walk_shuffle(u ? now[u ? u - 1 : 0] : p->last_z[k], now[u], k);
 }
 
-fn state walk_near_t(const walk_past *p, const state now[WALK_ROWS], const int k, const int u)
+fn state walk_shifted_t(const walk_history *p, const state now[WALK_ROWS], const int k, const int u)
 {
     return walk_shuffle(u ? now[u ? u - 1 : 0] : p->last_t[k], now[u], k);
 }
 
-fn state walk_own(const walk_past *p, state z[WALK_TOP + 1][WALK_ROWS], const int k, const int u)
+fn state walk_level_z(const walk_history *p, state z[WALK_TOP + 1][WALK_ROWS], const int k,
+                      const int u)
 {
     return z[k][u];
 }
 
-fn void walk_clear(walk_past *p, LOCAL node *boxes, state none)
+fn void walk_clear(walk_history *p, LOCAL node *boxes, state none)
 {
     UNROLL for (int k = 0; k <= NEAR; k++) p->last_z[k] = p->last_t[k] = none;
 }
 #endif
 
 /* Makes the levels of WALK_ROWS rows from z[0]. row: number of the first one in its period. */
-fn void walk_up(state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row, const launch *l)
+fn void walk_up(state z[WALK_TOP + 1][WALK_ROWS], walk_history *p, const int row, const launch *l)
 {
     if (TL_NODES) ASSUME((real)walk_elements(l, 0) > num(1.0)); /* see plus_halves */
     UNROLL for (int k = 0; k < NEAR; k++)
     {
-        walk_give_z(p, z[k], k);
+        walk_share_z(p, z[k], k);
         UNROLL for (int u = 0; u < WALK_ROWS; u++) z[k + 1][u] =
-            TWIN(walk_near_z(p, z[k], k, u), z[k][u], walk_elements(l, k));
+            TWIN(walk_shifted_z(p, z[k], k, u), z[k][u], walk_elements(l, k));
         p->last_z[k] = z[k][WALK_ROWS - 1];
     }
 
@@ -171,8 +173,8 @@ fn void walk_up(state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row, c
 }
 
 /* Folds the bits of the walk below WALK_TOP, from high to low, onto t. */
-fn void walk_fold(state t[WALK_ROWS], state z[WALK_TOP + 1][WALK_ROWS], walk_past *p, const int row,
-                  const launch *l)
+fn void walk_fold(state t[WALK_ROWS], state z[WALK_TOP + 1][WALK_ROWS], walk_history *p,
+                  const int row, const launch *l)
 {
     const int w = (int)l->of.width;
     UNROLL for (int k = WALK_TOP - 1; k >= 0; k--)
@@ -181,13 +183,13 @@ fn void walk_fold(state t[WALK_ROWS], state z[WALK_TOP + 1][WALK_ROWS], walk_pas
         state y[WALK_ROWS];
         if (!(w >> k & 1)) continue;
 
-        if (k < NEAR) walk_give_t(p, t, k);
+        if (k < NEAR) walk_share_t(p, t, k);
         UNROLL for (int u = 0; u < WALK_ROWS; u++)
         {
             const state before = k >= NEAR
                                      ? walk_back(p->before_t, p->rings_t, row + u, k - NEAR, t[u])
-                                     : walk_near_t(p, t, k, u);
-            y[u] = COMBINE(before, walk_own(p, z, k, u), higher, walk_elements(l, k));
+                                     : walk_shifted_t(p, t, k, u);
+            y[u] = COMBINE(before, walk_level_z(p, z, k, u), higher, walk_elements(l, k));
         }
         if (k < NEAR) p->last_t[k] = t[WALK_ROWS - 1];
         UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] = y[u];
