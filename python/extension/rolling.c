@@ -60,6 +60,18 @@ static int is_window(const rolling *r)
            pt_rolling_keeps_nan(r) && !strncmp(r->plain.info.empty, "NaN", 3);
 }
 
+/* Finds the operator that leaves out what is missing, and the one that counts the others. */
+static int find_counting(pt_slot *slot, PyObject *op, rolling *r)
+{
+    const pt_operand bytes = {.dtype = TALLY_U8}; /* the bytes of pairs, which are summed */
+    PyObject *count = PyUnicode_FromString(r->next ? "sum" : "count");
+    int bad = !count ||
+              pt_verb_of(slot, count, Py_None, r->next ? &bytes : &r->a, NULL, &r->count) ||
+              one_verb(slot, op, r, &r->verb);
+    Py_XDECREF(count);
+    return bad ? -1 : 0;
+}
+
 static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dtype, rolling *r)
 {
     int is_bool = 0;
@@ -67,17 +79,14 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dty
     if (dtype != Py_None && pt_dtype_of(dtype, &r->wanted, &is_bool)) return -1;
     if (one_verb(slot, plain, r, &r->plain)) return -1;
     if ((r->is_window = is_window(r))) return 0;
-    const pt_operand bytes = {.dtype = TALLY_U8}; /* the bytes of pairs, which are summed */
-    PyObject *count = PyUnicode_FromString(r->next ? "sum" : "count");
-    int bad = !count ||
-              pt_verb_of(slot, count, Py_None, r->next ? &bytes : &r->a, NULL, &r->count) ||
-              one_verb(slot, op, r, &r->verb);
-    Py_XDECREF(count);
-    if (bad) return -1;
-    tally_dtype gives = r->verb.info.output;
+    /* without missing values only the plain operator runs */
+    const int alone = r->a.device < 0 && pt_rolling_needs_all(r);
+    if (!alone && find_counting(slot, op, r)) return -1;
+    const tally_operator_info *const info = alone ? &r->plain.info : &r->verb.info;
+    tally_dtype gives = info->output;
     const int is_half = gives == TALLY_F16 || gives == TALLY_BF16;
-    if (r->verb.info.lanes > 1 || (is_half && r->a.device >= 0)) {
-        PyErr_Format(PyExc_ValueError, "rolling has no '%s' of %s: use window", r->verb.op,
+    if (info->lanes > 1 || (is_half && r->a.device >= 0)) {
+        PyErr_Format(PyExc_ValueError, "rolling has no '%s' of %s: use window", r->plain.op,
                      pt_dtype_name(r->a.dtype, 0));
         return -1;
     }

@@ -27,7 +27,9 @@ typedef struct {
     /* every row is an observation: there is no NaN, or the operator is count() with the rule of
      * pandas */
     int all_observed;
-    int is_window; /* the verb window gives the results; verb and count are not set */
+    /* the verb window gives the results. Then, and of host arrays where pt_rolling_needs_all, verb
+     * and count are not set. */
+    int is_window;
     tally_dtype wanted;
 } rolling;
 

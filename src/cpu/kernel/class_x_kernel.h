@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Fast reductions of class X on one core. combine is exactly associative, so any order gives the
- * law's bits. One of three is compiled, depending on the operator's facts:
+ * law's bits. One of these is compiled, depending on the operator's facts:
  *
  *   OP_EXTREME          max, min and their arg and nan forms: the extreme of a chunk by compares of
  *                       floats or keys; the keys of chunks are compared once per chunk
  *   OP_ADDS             integer sums of elements narrower than the sum: unsigned partial sums in
  *                       lanes twice as wide as an element; the wide sum once per chunk
+ *   bits and truths     of integers: four vectors of whole elements, joined bit by bit
  *   others              four striped accumulators of the vector text; with OP_PICKS, which tells
  *                       that one element decides, that element
  *
@@ -375,6 +376,53 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
     s->s = (uint64_t)sum;
 #endif
     (void)i, (void)p;
+}
+
+#elif !OP_PICKS && TL_KIND != 3 && \
+    (TL_WIDEN == TL_WIDEN_BITS || TL_WIDEN == TL_WIDEN_NONZERO || TL_WIDEN == TL_WIDEN_NONZERO_LOW)
+typedef E W(lanes) __attribute__((vector_size(TL_VECTOR_BYTES)));
+
+/* A vector of elements; of truths all bits of an element that is not zero. */
+TL_INLINE W(lanes) W(bits)(const E *x)
+{
+    W(lanes) v;
+    memcpy(&v, x, sizeof v);
+    return TL_WIDEN == TL_WIDEN_BITS ? v : (W(lanes))(v != 0);
+}
+
+/* combine of all bits: and, xor or or, which compilers know from three of its results. */
+TL_INLINE W(lanes) W(joined)(W(lanes) a, W(lanes) b)
+{
+    const SS zero = {.m = 0}, one = {.m = 1};
+    return !TL_S(combine)(zero, one).m ? a & b : !TL_S(combine)(one, one).m ? a ^ b : a | b;
+}
+
+TL_INLINE SS W(singly)(const E *x, int64_t n, tl_par p)
+{
+    SS s = W(lift1)(x, 0, p);
+    for (int64_t j = 1; j < n; j++) s = TL_S(combine)(s, W(lift1)(x + j, 0, p));
+    return s;
+}
+
+static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl_par p)
+{
+    enum { LANES = TL_VECTOR_BYTES / TL_SIZE, STEP = 4 * LANES };
+    W(lanes) a[4];
+    int64_t j = STEP;
+
+    (void)i;
+    if (n < STEP) {
+        *s = W(singly)(x, n, p);
+        return;
+    }
+    for (int k = 0; k < 4; k++) a[k] = W(bits)(x + k * LANES);
+    for (; j + STEP <= n; j += STEP) {
+        TL_PREFETCH(j, sizeof a)
+        TL_UNROLL for (int k = 0; k < 4; k++) a[k] = W(joined)(a[k], W(bits)(x + j + k * LANES));
+    }
+    a[0] = W(joined)(W(joined)(a[0], a[1]), W(joined)(a[2], a[3]));
+    *s = W(singly)((const E *)a, LANES, p);
+    if (j < n) *s = TL_S(combine)(*s, W(singly)(x + j, n - j, p));
 }
 
 #else
