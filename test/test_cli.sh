@@ -444,11 +444,12 @@ bad 3 'tally reduce sum --isa mmx a.txt' "tally: there is no instruction set 'mm
 bad 1 'printf "price\n1\n" | tally reduce sum' "tally: standard input:1:1: 'price' is not a number; if the first line is a header, say so with --header yes"
 bad 1 'printf "1\n\"2\n3\n" | tally reduce sum --format csv --skip-bad' 'tally: standard input:2:1: a quoted cell is not closed'
 bad 1 'printf "1 2\n3\n" | tally reduce sum --axis 0' "tally: standard input:2:1: the line '3' has no column 2"
-# A mapped file becomes shorter, after it was opened and before it is read: the offsets come late.
+# A mapped file becomes shorter, after it was opened and before it is read: the offsets come late, through a FIFO, which
+# opens for writing when tally reads it, and then tally has opened its file.
 for c in 'reduce sum' 'scan sum -o gone.npy' 'window max -w 9 -o gone.npy'; do
     for size in 4096 1048570; do # whole pages, and a part of the last one
-        bad 1 "truncate -s 1048576 shrinks.raw; mkfifo -m 600 late; timeout 20 tally $c --dtype f32 shrinks.raw --segments late & sleep 0.2; truncate -s $size shrinks.raw
-            timeout 20 bash -c 'printf \"0 262144\" >late'; wait \$!; code=\$?; rm late; ls gone.npy .tally* 2>/dev/null; exit \$code" 'tally: shrinks.raw: the file became shorter while it was read'
+        bad 1 "truncate -s 1048576 shrinks.raw; mkfifo -m 600 late; timeout 60 tally $c --dtype f32 shrinks.raw --segments late &
+            timeout 60 bash -c 'exec >late; truncate -s $size shrinks.raw; printf \"0 262144\"'; wait \$!; code=\$?; rm late; ls gone.npy .tally* 2>/dev/null; exit \$code" 'tally: shrinks.raw: the file became shorter while it was read'
     done
 done
 # A non-blocking standard output, whose reader is slow.

@@ -99,7 +99,7 @@ static int little(void)
     if (is_free()) return 0;
     /* half of what could be made leaves memory for the work */
     failures += all("cpu,threads=64", &here, &one);
-    const int got = threads_for(64, 0.3), again = threads_for(64, 0.3);
+    const int got = threads_for(64, 0.5), again = threads_for(got, 10);
     if (got < 2 || got > 40 || again < got)
         failures++, printf("FAILED: %d threads, then %d, in 200 MiB\n", got, again);
     for (rlim_t mib = 0; mib < 160; mib += mib / 2 + 1) {

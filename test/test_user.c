@@ -170,14 +170,14 @@ static char *other_calls(tally *ctx, const char *name, const tally_view *in, tal
 }
 
 /* A copy of a built-in text of two inputs (OP_INPUTS) gives its bits: every verb, with and
- * without validity, streams of rows and fragments. On a GPU (device) the reduction alone, which
- * is compiled there. */
+ * without validity, streams of rows and fragments. On a GPU (device) the reduction alone, and the
+ * built-in text on the processors: less is compiled. */
 static void pairs_of(const char *op, const char *facts, tally_dtype d, const char *suffix,
                      const char *device)
 {
     char name[2][64];
     unsigned char bits[ALL / 8 + 2];
-    tally *ctx = open_on(device ? device : "cpu,threads=2");
+    tally *const ctx = open_on(device ? device : "cpu,threads=2"), *const cpu = open_on("cpu");
     tally_operator_info info;
     snprintf(name[0], sizeof name[0], "my_%s%s", op, suffix);
     snprintf(name[1], sizeof name[1], "%s%s", op, suffix);
@@ -200,13 +200,15 @@ static void pairs_of(const char *op, const char *facts, tally_dtype d, const cha
         int64_t made[2] = {0, 0};
         for (int k = 0; k < 2; k++) {
             char *at = to[k] + rows * size;
-            check_ok(ctx, tally_reduce(ctx, name[k], &in, to[k]), name[k]);
+            tally *const on = k && device ? cpu : ctx;
+            check_ok(on, tally_reduce(on, name[k], &in, to[k]), name[k]);
             if (!device) at = other_calls(ctx, name[k], &in, info.output, at);
             made[k] = at - to[k];
         }
         check_same(output, wanted, made[0], 1, "%s as %s on %s, round %d", name[0], name[1],
                    device ? device : "cpu", round);
     }
+    tally_close(cpu);
     tally_close(ctx);
 }
 

@@ -189,12 +189,9 @@ code 4 "$tally" ladder try used_race_and_sum.cl --device model
 tr -s '\n ' ' ' <out >words
 has 'sum: -?[0-9]+ instead of [0-9]+ \([a-z0-9 .,:]+\); line 12, n = [0-9]+, i32, sum: race: threads [0-9]+ and [0-9]+ ' words
 has '; line 12, n = [0-9]+, i32, sum: race: [a-z0-9 ]+ data\[[0-9]+\] in step [0-9]+' words
-start=$SECONDS
-code 4 "$tally" ladder try used_endless_loop.cl --device model
+code 4 timeout 60 "$tally" ladder try used_endless_loop.cl --device model # the limit counts operations, not seconds
 tr -s '\n ' ' ' <out >words
 has 'went wrong: line 12, n = 257, i32, sum: a loop does not end: [0-9]+ operations of one group\. ' words
-[ $((SECONDS - start)) -le 8 ]
-verdict 'an endless loop ends in seconds' $? "$((SECONDS - start)) s"
 code 0 "$tally" ladder try tiled_3.cl --rung reduce/tiled_3 --device model --n 1000
 { echo '/* like: reduce/tiled_1'; echo ' * threads: 64'; echo ' * each: 64 */'
     cat tiled_3.cl; } >mine.cl
