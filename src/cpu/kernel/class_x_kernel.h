@@ -379,7 +379,8 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
 }
 
 #elif !OP_PICKS && TL_KIND != 3 && \
-    (TL_WIDEN == TL_WIDEN_BITS || TL_WIDEN == TL_WIDEN_NONZERO || TL_WIDEN == TL_WIDEN_NONZERO_LOW)
+    (TL_WIDEN == TL_WIDEN_BITS || TL_WIDEN == TL_WIDEN_NONZERO || \
+     TL_WIDEN == TL_WIDEN_NONZERO_LOW)
 typedef E W(lanes) __attribute__((vector_size(TL_VECTOR_BYTES)));
 
 /* A vector of elements; of truths all bits of an element that is not zero. */
