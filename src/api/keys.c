@@ -19,6 +19,7 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
     return tl_check_sequence(ctx, given, name, tl_element_bytes(given), bits, v);
 }
 
+/* Copies a view from device memory to the host; back: its results go back at the end. */
 static tally_status bring(tl_host_copies *c, tally_view *v, int back)
 {
     if (!back) c->ctx->device->on_processors += v->n;
@@ -220,6 +221,7 @@ static tally_status make_sorted(const tl_groups *g, const tally_view *rows, int6
                : tl_no_memory(g->ctx, (size_t)(rows->n * bytes), "the elements of groups");
 }
 
+/* Checks the view of the results, and stores it as a normal view. */
 static tally_status check_keyed_out(keyed *k)
 {
     static const int64_t none = 0;
@@ -323,11 +325,11 @@ static tally_status by_key(tally *ctx, const char *op, tl_call call, const tally
     if (!status) status = open_groups(ctx, &k.codes, groups, offsets, &k.g);
     if (!status) status = run_keyed(&k, out);
 
-    tally_view *const made[] = {&k.sorted[0], &k.sorted[1], &k.sorted_out};
+    tally_view *const sorted[] = {&k.sorted[0], &k.sorted[1], &k.sorted_out};
 
     for (int i = 0; i < 3 - k.in_place; i++) {
-        free(made[i]->data);
-        free((void *)(uintptr_t)made[i]->valid);
+        free(sorted[i]->data);
+        free((void *)(uintptr_t)sorted[i]->valid);
     }
     free(offsets);
     tl_groups_close(&k.g);

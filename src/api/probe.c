@@ -89,9 +89,10 @@ typedef struct {
     char x[N * 8], got[N * RESULT_MOST], want[N * RESULT_MOST];
 } vectors;
 
-/* identity: the model, driver and version of the device. */
-static tally_status differs(tally *ctx, const char *identity, const struct row *program, data kind,
-                            const tl_plan *plan, const vectors *v)
+/* Sets the error for the first bit that differs. identity: the model, driver and version of the
+ * device. */
+static tally_status report_difference(tally *ctx, const char *identity, const struct row *program,
+                                      data kind, const tl_plan *plan, const vectors *v)
 {
     const tl_scalar *op = plan->op;
     int64_t size = op->result_bytes / op->lanes, i = 0;
@@ -108,8 +109,9 @@ static tally_status differs(tally *ctx, const char *identity, const struct row *
                    program->shape, data_names[kind], got, want);
 }
 
-static tally_status run(tally *ctx, const char *identity, const struct row *program, data kind,
-                        const tl_plan *plan, vectors *v)
+/* Runs one vector of a program, and compares its results with the law's. */
+static tally_status check_vector(tally *ctx, const char *identity, const struct row *program,
+                                 data kind, const tl_plan *plan, vectors *v)
 {
     assert(program && program->shape);
     const tl_scalar *op = plan->op;
@@ -125,7 +127,7 @@ static tally_status run(tally *ctx, const char *identity, const struct row *prog
     tally_status status = ctx->device->calls->run(ctx->device, ctx, &call, &done);
     if (status || !memcmp(v->got, v->want, (size_t)N * op->result_bytes)) return status;
 
-    return differs(ctx, identity, program, kind, plan, v);
+    return report_difference(ctx, identity, program, kind, plan, v);
 }
 
 static tally_status plan_of(tally *ctx, const struct row *program, tl_plan *plan)
@@ -136,7 +138,7 @@ static tally_status plan_of(tally *ctx, const struct row *program, tl_plan *plan
     return ctx->device->calls->plan(ctx->device, ctx, scalar, par, TL_FOR_DEVICE, plan);
 }
 
-static tally_status run_all(tally *ctx, const char *identity)
+static tally_status check_vectors(tally *ctx, const char *identity)
 {
     vectors *v = malloc(sizeof *v);
     tl_plan plan = {0};
@@ -147,7 +149,7 @@ static tally_status run_all(tally *ctx, const char *identity)
         if (rows[r].op)
             status = plan_of(ctx, program = &rows[r], &plan);
         else
-            status = run(ctx, identity, program, rows[r].kind, &plan, v);
+            status = check_vector(ctx, identity, program, rows[r].kind, &plan, v);
     free(v);
     return status;
 }
@@ -198,7 +200,7 @@ tally_status tl_probe(tally *ctx, const char *identity)
 
     if (!passed_before) {
         TL_LAW_FP;
-        TL_TRY(run_all(ctx, identity));
+        TL_TRY(check_vectors(ctx, identity));
         tl_cache_store(key, strlen(key), "passed", 6);
     }
 

@@ -172,7 +172,7 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work);
  *   reduce   y: the result of the whole sequence; it is written by the last part
  *   scan     y: n dense results
  *   window   y: the dense results of the centres of this part. x also has the elements before and
- *            after them that the windows need: at_start is 0 or `before` centres lie before y.
+ *            after them that the windows need, as far as the sequence has them.
  * first, last: the part begins, or ends, its sequence.
  * in_place: x and y are the caller's memory, else blocks that are in a cache. */
 typedef struct tl_part {

@@ -121,14 +121,6 @@ void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n,
     push(plan, threads, data, 1, n, c);
 }
 
-/* Writes the result of all elements of the counter. */
-static void lower(const tl_plan *plan, const tl_counter *c, char *y)
-{
-    tl_state s;
-    tl_counter_fold(c, plan->op, NULL, &s);
-    plan->op->lower(&s, c->end, 0, plan->par, y);
-}
-
 static tally_status strided(tl_thread *t, const tl_sequence *q)
 {
     const tl_plan *plan = t->run->call->plan;
@@ -136,7 +128,7 @@ static tally_status strided(tl_thread *t, const tl_sequence *q)
 
     tl_counter_init(c, 0);
     push(plan, t->threads, q->x, q->x_stride, q->n, c);
-    lower(plan, c, q->y);
+    tl_counter_lower(c, plan, q->y);
     return TALLY_OK;
 }
 
@@ -254,7 +246,7 @@ static tally_status part(tl_thread *t, const tl_part *p)
     tl_push_slab(plan, t->threads, p->x, p->n, c);
     if (!p->last) return TALLY_OK;
 
-    lower(plan, c, p->y);
+    tl_counter_lower(c, plan, p->y);
     return TALLY_OK;
 }
 

@@ -65,7 +65,8 @@ static void finish_tile(const scanning *t, int64_t m, int64_t b, int present)
                              .rows = 1});
 }
 
-/* Appends m elements to a counter, less than a tile. */
+/* Appends m elements to a counter, less than a tile. Requires: they are not scanned yet, because
+ * results may overwrite them. */
 static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m)
 {
     tl_state nodes[TL_MAX_LEVELS];
@@ -97,7 +98,6 @@ static void scan_running(scanning *t)
     tl_state prefix, node;
     int present = tl_counter_fold(c, op, init_of(t), &prefix);
 
-    /* Before the scan, because results may overwrite the elements. */
     if (!whole && !(t->scan->ends && tile == t->left)) push_part(plan, c, t->x, tile);
 
     for (int64_t j = 0, m; j < tile; j += m) {
@@ -139,7 +139,6 @@ static void scan_narrow(scanning *t)
                                .stream = t->work->stream && (uintptr_t)t->out % op->elem_bytes == 0,
                                .prefetch_distance = t->work->prefetch};
 
-    /* Before the scan, because results may overwrite the elements. */
     if (!whole && !(t->scan->ends && m == t->left)) push_part(plan, c, t->x, m);
     const uint16_t key = plan->narrow->scan(&run, present ? tl_key_of(plan, &before) : 0,
                                             t->scan->exclusive, plan->keys);
@@ -232,7 +231,6 @@ static void scan_part(scanning *t)
     tl_state prefix, end;
     const int present = tl_counter_fold(c, op, init_of(t), &prefix), whole = m == (b & -b);
 
-    /* Before the scan, because results may overwrite the elements. */
     if (whole || !t->scan->ends || m < t->left) push_part(plan, c, t->x, m);
 
     tl_tile tile = tile_of(t, m, b, present ? &prefix : NULL);

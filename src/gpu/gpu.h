@@ -258,11 +258,9 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 typedef enum tl_inputs { TL_ONE_INPUT, TL_TWO_INPUTS, TL_BITMAPS } tl_inputs;
 
 /* A program text: of an operator and a shape, for the API with this prelude. The shapes: "reduce",
- * "reduce_segments", "scan", "scan_segments", "scan_wave", "window", "window_flat",
- * "window_small", "window_cut", "window_far", "window_long", "window_passes", "window_table",
- * "window_slide", "window_walkN", "window_levelN", "window_lastN", "window_nodesN" (N: the highest
- * level); "law" for the probe. kernel: the text of this kernel alone (CUDA only); NULL: of all
- * kernels of the shape. */
+ * "scan", both also with "_segments"; "scan_wave"; "window..." (window_program_of in program.c);
+ * "grid", "prepare", "exact", "keys"; "law" for the probe. kernel: the text of this kernel alone
+ * (CUDA only); NULL: of all kernels of the shape. */
 typedef struct tl_text {
     const tl_scalar *op;
     const char *shape, *prelude, *kernel;

@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What the files of the GPU devices share: launches, views and results on the device. memory.h has
- * the opened device.
- *
- * A file may call functions of the files below it in this list, never of those above:
- *
- *   call/        a call: whole, in pieces, on segments whose offsets are on the device; streams,
- *                fragments, fields
- *   reduce.c, scan.c, window/     which kernels take a batch, and their launches
- *   exact.c      exact sums
- *   keys.c       runs of equal keys, gathers
- *   prepare.c    elements out of views with validity, or of two inputs
- *   batch.c      views brought to the device, results brought back
- *   short.c      sequences that share a warp, or have a warp each
- *   launch.c     programs, launches, times            gpu.c      open and close
- *   program.c    what a program consists of           memory.c   device memory, streams
- *   text.c       the kernels' parameters, and how a text is written
- *   operators.c  operators as kernels see them */
+ * the opened device. README.md says which file may call which. */
 #pragma once
 
 #include "kernels.h"

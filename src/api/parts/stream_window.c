@@ -129,7 +129,8 @@ static void drop_steps(tally_stream *s, int64_t centre)
     if (k->valid) memmove(k->valid, k->valid + gone * s->rows, (size_t)(k->held_count * s->rows));
 }
 
-/* Windows of a view of host memory, which may be changed. The caller uses the results in `used`. */
+/* Computes windows of a view of host memory, which may be changed. The caller uses the results in
+ * `used`. */
 static tally_status run_windows(tally_stream *s, tally_view *in, const tl_ranges *used,
                                 const tally_view *out)
 {
@@ -158,8 +159,8 @@ static tally_status run_windows(tally_stream *s, tally_view *in, const tl_ranges
     return tl_run(s->ctx, tally_threads(s->ctx), &call);
 }
 
-/* The windows of the first used->n stored steps. */
-static tally_status windows(tally_stream *s, const tl_ranges *used, const tally_view *out)
+/* Computes windows of the first used->n stored steps. */
+static tally_status run_stored(tally_stream *s, const tl_ranges *used, const tally_view *out)
 {
     const struct tl_steps *k = s->steps;
     const int64_t n = used->n, cells = n * s->rows;
@@ -196,8 +197,9 @@ static tl_ranges ranges_of(const tally_stream *s, const tally_window_options *o,
                        .number = s->given};
 }
 
-/* Results a .. b - 1, some of whose windows are not full, from all steps up to `end`. */
-static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, const tally_view *out)
+/* Computes results a .. b - 1, some of whose windows are not full, from all steps up to `end`. */
+static tally_status run_edge(tally_stream *s, int64_t a, int64_t b, int64_t end,
+                             const tally_view *out)
 {
     const int64_t bytes = s->plan.op->result_bytes, first = s->steps->first, n = end - first;
     if (a >= b) return TALLY_OK;
@@ -205,7 +207,7 @@ static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, con
     if (!results) return tl_no_memory(s->ctx, (size_t)(n * s->rows * bytes), "windows at an edge");
     const tally_view all = {results, s->plan.op->out, s->rows, n, 1, s->rows};
     const tl_ranges used = ranges_of(s, &s->window, n, a - first, b - a);
-    const tally_status status = windows(s, &used, &all);
+    const tally_status status = run_stored(s, &used, &all);
     for (int64_t i = a; i < b && !status; i++)
         tl_copy_strided((char *)out->data + (i - a) * out->stride * bytes, out->row_stride,
                         results + (i - first) * s->rows * bytes, 1, s->rows, bytes);
@@ -236,13 +238,13 @@ static tally_status compute_known(tally_stream *s, int64_t end, const tally_view
     tally_window_options full = s->window;
 
     full.edges = TALLY_EDGES_VALID;
-    tally_status status = edge(s, a, middle, tl_min(middle + s->window.after, end), out);
+    tally_status status = run_edge(s, a, middle, tl_min(middle + s->window.after, end), out);
     if (!status && middle < b) {
         const tally_view to = tl_view_part(out, middle - a, b - middle, bytes);
         tl_ranges used = ranges_of(s, &full, b - middle + s->kept, full.before, b - middle);
         used.number += middle - a;
         assert(s->steps->first == middle - s->window.before);
-        status = windows(s, &used, &to);
+        status = run_stored(s, &used, &to);
     }
 
     if (!status) {
@@ -258,7 +260,7 @@ tally_status tl_steps_open(tally_stream *s)
     return s->steps ? TALLY_OK : tl_no_memory(s->ctx, sizeof *s->steps, "a stream");
 }
 
-/* A push of more than 2 (w - 1) steps. */
+/* Does a push of more than 2 (w - 1) steps. */
 static tally_status push_in_place(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     const int64_t bytes = s->plan.op->result_bytes, given = s->given, n = in->n, kept = s->kept;
@@ -302,5 +304,5 @@ tally_status tl_steps_finish(tally_stream *s, const tally_view *out)
     const int64_t a = next_centre(s), n = tl_steps_known(s, -1);
     if (!n || !s->rows) return TALLY_OK;
     TL_LAW_FP;
-    return edge(s, a, a + n, s->pushed, out);
+    return run_edge(s, a, a + n, s->pushed, out);
 }

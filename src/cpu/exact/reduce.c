@@ -23,6 +23,7 @@ typedef struct {
     int64_t stride, n;
 } slab_work;
 
+/* Adds the elements that this thread takes to a sum of its own, and then that to a->sum. */
 static void add_shares(void *data, const tl_worker *worker)
 {
     const slab_work *a = data;
@@ -43,7 +44,7 @@ static void add_shares(void *data, const tl_worker *worker)
     tl_lock_release(TL_LOCK_EXACT);
 }
 
-/* `stride` elements apart. */
+/* Adds n elements, which are `stride` elements apart, to e. */
 static void add_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t stride,
                      int64_t n)
 {
@@ -77,24 +78,23 @@ static tally_status open(tl_thread *t)
     return TALLY_OK;
 }
 
-static tally_status part(tl_thread *t, const tl_part *p)
+/* Adds a part, whose elements are `stride` elements apart, to the sum of its sequence. */
+static tally_status add_part(tl_thread *t, const tl_part *p, int64_t stride)
 {
     const tl_plan *plan = t->run->call->plan;
     tl_exact *e = t->memory->other;
     if (p->first) tl_exact_clear(e, sums_of(plan));
-    tl_exact_slab(e, plan, t->threads, p->x, p->n);
+    add_slab(e, plan, t->threads, p->x, stride, p->n);
     if (p->last) tl_exact_lower(e, tl_exact_form_of(plan->op), plan->par.value, p->y);
     return TALLY_OK;
 }
 
+static tally_status part(tl_thread *t, const tl_part *p) { return add_part(t, p, 1); }
+
 static tally_status strided(tl_thread *t, const tl_sequence *s)
 {
-    const tl_plan *plan = t->run->call->plan;
-    tl_exact *e = t->memory->other;
-    tl_exact_clear(e, sums_of(plan));
-    add_slab(e, plan, t->threads, s->x, s->x_stride, s->n);
-    tl_exact_lower(e, tl_exact_form_of(plan->op), plan->par.value, s->y);
-    return TALLY_OK;
+    const tl_part all = {.x = s->x, .y = s->y, .n = s->n, .first = 1, .last = 1};
+    return add_part(t, &all, s->x_stride);
 }
 
 /* ---- columns ---- */
@@ -105,8 +105,8 @@ typedef struct {
     tl_exact *joined; /* the joined sums of the parts; NULL: 1 part */
 } column_work;
 
-/* Rows from .. end - 1 of `width` neighbouring columns from `first` on, a few rows of each at a
- * time, so that whole cache lines are used. */
+/* Sums rows from .. end - 1 of `width` neighbouring columns from `first` on, a few rows of each at
+ * a time, so that whole cache lines are used. e: the sums of each column. */
 static void add_strip(tl_exact *e, const tl_call *call, int64_t first, int64_t width, int64_t from,
                       int64_t end)
 {

@@ -58,6 +58,7 @@ static tl_line line_from(const tl_plan *plan, tl_line line, int64_t i)
     return line;
 }
 
+/* Scans n elements from the sum e on, which becomes the sum after them. */
 static void scan_line(tl_exact *e, const tl_plan *plan, int exclusive, tl_line line, int64_t n)
 {
     tl_exact_rows p;
@@ -210,8 +211,8 @@ typedef struct {
     int64_t from, end; /* elements from .. end - 1 */
 } span;
 
-/* Moves an end of the range. sign: 1 for the place after the last element, so elements that it
- * passes enter; -1 for the first element. */
+/* Moves an end of the range from `was` to `is`. sign: 1 for the end after the last element, which
+ * adds the elements that it passes; -1 for the end at the first element, which subtracts them. */
 static inline void move_end(tl_exact *e, cursor *c, int64_t was, int64_t is, int sign)
 {
     if (was < is) add_elements(e, c, was, is, sign);
@@ -244,7 +245,7 @@ typedef struct {
     tl_line line;
 } range_work;
 
-static void range_share(void *data, int64_t first, int64_t stop)
+static void compute_ranges(void *data, int64_t first, int64_t stop)
 {
     const range_work *w = data;
     const tl_ranges *s = w->ranges;
@@ -284,7 +285,7 @@ void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, t
     /* A chunk first adds all elements of its first range, so chunks of long ranges are longer. */
     tl_range_at(s, s->results / 2, &from, &end);
     if (end - from > 8 * SHARE) share = (end - from) / 8;
-    tl_for_parts(threads, s->results, share, range_share, &all);
+    tl_for_parts(threads, s->results, share, compute_ranges, &all);
 }
 
 /* ---- windows ---- */

@@ -42,8 +42,8 @@ typedef struct {
 
 typedef struct {
     unsigned char *bytes;
-    uint32_t count, capacity,
-        free; /* blocks used and allocated; free: the first of a list, or NONE */
+    uint32_t count, capacity; /* blocks used, and allocated */
+    uint32_t free;            /* the first block of the list of free ones, or NONE */
 } pool;
 
 typedef struct {
@@ -135,7 +135,7 @@ static uint32_t take_block(const tl_counters *c, part *a, int size)
     return p->count++;
 }
 
-/* Doubles the space for the group's items. */
+/* Doubles the space for the group's items. 0: out of memory. */
 static int widen(const tl_counters *c, part *a, group *g)
 {
     const int size = g->size + 1;
@@ -151,6 +151,7 @@ static int widen(const tl_counters *c, part *a, group *g)
     return 1;
 }
 
+/* memcpy, with constant sizes for the usual ones. */
 static inline void copy(void *to, const void *from, size_t n)
 {
     if (n == 8)
@@ -161,7 +162,7 @@ static inline void copy(void *to, const void *from, size_t n)
         memcpy(to, from, n);
 }
 
-/* Appends the node of 2^level elements to the group. */
+/* Appends the node of 2^level elements to the group. 0: out of memory. */
 static inline int push_node(const tl_counters *c, part *a, group *g, int level, tl_state *node)
 {
     const tl_scalar *const op = c->plan.op;
@@ -210,6 +211,7 @@ static int give_buffer(const tl_counters *c, part *a, group *g)
     return 1;
 }
 
+/* Folds a full buffer to a node, and appends that to the group. 0: out of memory. */
 static int fold_buffer(const tl_counters *c, part *a, group *g)
 {
     tl_state node;
@@ -221,6 +223,7 @@ static int fold_buffer(const tl_counters *c, part *a, group *g)
 
 /* ---- pushes ---- */
 
+/* Appends an element to group number `at` of a part. 0: out of memory. */
 static inline int push_one(const tl_counters *c, part *a, int64_t at, const char *x)
 {
     group *const g = &a->groups[at];
@@ -238,6 +241,7 @@ static inline int push_one(const tl_counters *c, part *a, int64_t at, const char
     return (g->n & (c->fill - 1)) || g->n < BUFFER_AFTER * c->fill || give_buffer(c, a, g);
 }
 
+/* Adds the elements in a group's block to its tl_exact. 0: out of memory. */
 static int add_exact(const tl_counters *c, part *a, int64_t at)
 {
     if (!a->exact[at]) {
@@ -301,7 +305,8 @@ static int push_part(tl_counters *c, int p, const char *x, const int32_t *codes,
     return 1;
 }
 
-static int more_groups(tl_counters *c, int64_t groups)
+/* Gives the parts space for `groups` groups. 0: out of memory. */
+static int reserve_groups(tl_counters *c, int64_t groups)
 {
     if (groups <= c->groups) return 1;
     const int64_t each = (groups + c->parts - 1) / c->parts;
@@ -351,7 +356,7 @@ int tl_counters_push(tl_counters *c, const void *x, const int32_t *codes, int64_
     for (*bad = 0; *bad < n && codes[*bad] >= 0 && codes[*bad] < groups;) ++*bad;
     if (*bad < n) return 1;
     *bad = -1;
-    if (!more_groups(c, groups)) return 0;
+    if (!reserve_groups(c, groups)) return 0;
     push_work all = {c, x, codes, n, 0};
     tl_for(n < PARALLEL_LEAST || groups < PARALLEL_GROUPS ? 1 : c->parts, c->parts, push_chunk,
            &all);
@@ -360,7 +365,8 @@ int tl_counters_push(tl_counters *c, const void *x, const int32_t *codes, int64_
 
 /* ---- results ---- */
 
-static void exact_result(const tl_counters *c, const part *a, int64_t at, void *out)
+/* Writes the exact sum of a group: of its tl_exact, and of the elements in its block. */
+static void lower_exact(const tl_counters *c, const part *a, int64_t at, void *out)
 {
     const group *const g = &a->groups[at];
     const tl_exact_form *const form = tl_exact_form_of(c->plan.op);
@@ -373,13 +379,11 @@ static void exact_result(const tl_counters *c, const part *a, int64_t at, void *
     tl_exact_lower(e, form, c->plan.par.value, out);
 }
 
-static void result(const tl_counters *c, const part *a, int64_t at, void *out)
+/* Writes the result of a group: its nodes, then the elements in its buffer. */
+static void lower_group(const tl_counters *c, const part *a, int64_t at, void *out)
 {
-    const tl_scalar *const op = c->plan.op;
     const group *const g = &a->groups[at];
     tl_counter all;
-    tl_state s;
-
     tl_counter_init(&all, 0);
     all.end = g->n;
 
@@ -393,10 +397,7 @@ static void result(const tl_counters *c, const part *a, int64_t at, void *out)
         tl_push_slab(&c->plan, 1, a->buffers + (size_t)(g->buffer - 1) * BUFFER,
                      a->buffer_fill[g->buffer - 1], &all);
 
-    if (tl_counter_fold(&all, op, NULL, &s))
-        op->lower(&s, all.end, 0, c->plan.par, out);
-    else
-        op->empty(c->plan.par, out);
+    tl_counter_lower(&all, &c->plan, out);
 }
 
 typedef struct {
@@ -413,9 +414,9 @@ static void write_results(void *data, int64_t first, int64_t end)
         void *const to = w->out + g * c->plan.op->result_bytes;
         const part *const a = &c->part[g % c->parts];
         if (c->exact)
-            exact_result(c, a, g / c->parts, to);
+            lower_exact(c, a, g / c->parts, to);
         else
-            result(c, a, g / c->parts, to);
+            lower_group(c, a, g / c->parts, to);
     }
 }
 

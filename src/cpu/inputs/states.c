@@ -15,16 +15,23 @@ enum {
     AHEAD = 8 << 10  /* prefetch distance in bytes */
 };
 
-/* s: a counted state (law/counter.h). */
-static void result(const tl_plan *plan, const tl_state *s, char *out)
+/* Writes the result of n elements with state *s. present: is there an element? */
+static void lower(const tl_plan *plan, const tl_state *s, int present, int64_t n, void *out)
 {
-    const int64_t n = tl_kept(plan->op, s);
-    if (n)
+    if (present)
         plan->op->lower(s, n, 0, plan->par, out);
     else
         plan->op->empty(plan->par, out);
 }
 
+/* Writes the result of a counted state (law/counter.h). */
+static void lower_counted(const tl_plan *plan, const tl_state *s, void *out)
+{
+    const int64_t n = tl_kept(plan->op, s);
+    lower(plan, s, n != 0, n, out);
+}
+
+/* The number of ones among n bits, from number `bit` on. */
 static int64_t ones(const unsigned char *valid, int64_t bit, int64_t n)
 {
     int64_t count = 0;
@@ -95,6 +102,7 @@ static tl_state fold(const tl_plan *plan, const char *x, const unsigned char *va
     return all;
 }
 
+/* Folds row r of `in`, or if it is in parts, its part number `part`. */
 static tl_state fold_row(const tl_plan *plan, const tally_view *in, int64_t r, int64_t part,
                          int64_t parts)
 {
@@ -113,18 +121,19 @@ typedef struct {
     tl_state *of; /* of the parts of one row; NULL: rows */
     char *out;
     int64_t parts;
-} shares;
+} reduce_work;
 
-static void share(void *with, int64_t t, int64_t end)
+/* Folds parts t .. end - 1 of the row, or reduces rows t .. end - 1. */
+static void reduce_tasks(void *with, int64_t t, int64_t end)
 {
-    const shares *a = with;
+    const reduce_work *a = with;
     for (; t < end; t++) {
         const tl_state s =
             a->of ? fold_row(a->plan, a->in, 0, t, a->parts) : fold_row(a->plan, a->in, t, 0, 1);
         if (a->of)
             a->of[t] = s;
         else
-            result(a->plan, &s, a->out + t * a->plan->op->result_bytes);
+            lower_counted(a->plan, &s, a->out + t * a->plan->op->result_bytes);
     }
 }
 
@@ -135,9 +144,9 @@ void tl_present_reduce(const tl_plan *plan, int threads, const tally_view *in, c
     tl_state *const of = parts > 1 ? malloc((size_t)parts * sizeof *of) : NULL;
     const int64_t tasks = of ? parts : in->rows;
 
-    tl_for_parts(threads, tasks, SHARE, share, &(shares){plan, in, of, out, parts});
+    tl_for_parts(threads, tasks, SHARE, reduce_tasks, &(reduce_work){plan, in, of, out, parts});
     for (int64_t t = 1; of && t < parts; t++) tl_join_counted(plan->op, &of[0], &of[t]);
-    if (of) result(plan, &of[0], out);
+    if (of) lower_counted(plan, &of[0], out);
     free(of);
 }
 
@@ -171,7 +180,7 @@ void tl_present_reduce_blank(const tl_plan *given, const tl_form *blank, int thr
     tl_push_slab(&plan, threads, x, n, &c);
     tl_counter_fold(&c, plan.op, NULL, &s);
     tl_set_kept(plan.op, &s, ones(in->valid, bit, n));
-    result(&plan, &s, out);
+    lower_counted(&plan, &s, out);
 }
 
 /* A missing element has a count of 0; if the counter is not counted, its prepared value changes
@@ -209,14 +218,7 @@ void tl_prefixes_begin(tl_prefixes *p, const tl_scalar *op, const tl_state *init
     for (int j = 0; j < p->c.count; j++) append_prefix(p, op, j);
 }
 
-static void lower(const tl_plan *plan, const tl_state *s, int present, int64_t n, void *out)
-{
-    if (present)
-        plan->op->lower(s, n, 0, plan->par, out);
-    else
-        plan->op->empty(plan->par, out);
-}
-
+/* Writes the result of S before the next element. */
 static void lower_prefix(const tl_prefixes *p, const tl_plan *plan, void *out)
 {
     const int top = p->c.count;

@@ -12,14 +12,7 @@
  *   time  -->        |             |             |             |
  *   elements in      |      j      |    j + 1    |    j + 2    |
  *   kernels          |    j - 1    |      j      |    j + 1    |
- *   results out      |    j - 2    |    j - 1    |      j      |
- *
- * A file may call functions of the files below it:
- *
- *   pieces.c   a call: whether it is done in pieces; views cut into rows that fit
- *   along.c    sequences that do not fit, cut along; streams and fragments
- *   stage.c    pieces moved through the lanes, copies by the threads
- *   work.h     calls on views that fit */
+ *   results out      |    j - 2    |    j - 1    |      j      | */
 #pragma once
 
 #include "gpu/work.h"

@@ -268,6 +268,9 @@ typedef struct {
 #define RESULTS_OF_PARAMETERS \
     results out; \
     out.x = out_data + out_byte, out.row_stride = out_row_stride, out.stride = out_stride
+#define VIEWS_OF_PARAMETERS \
+    BATCH_OF_PARAMETERS; \
+    RESULTS_OF_PARAMETERS
 
 far_fn void store_apart(GLOBAL u8 *p, result v)
 {

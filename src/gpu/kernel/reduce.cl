@@ -6,8 +6,7 @@
  * node, the highest level first. */
 KERNEL_OF(finish)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     BOX for (i64 s = warp_index(); s < b.seqs; s += warp_count())
     {
         i64 n = length_of(b, s);
@@ -228,8 +227,7 @@ fn void poll_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL sta
 
 KERNEL_OF(reduce_single)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     BOX SHARED state parts[2 * TILE_WARPS];
     SHARED tail left;
     const int lane = lane_index(), warp = thread_index() / LANES, each = 1 << more,
@@ -398,8 +396,7 @@ fn state join_group(state v, LOCAL state *parts, LOCAL state *box)
  * the last span, or all elements of a view that is not contiguous. */
 KERNEL_OF(reduce_single)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     BOX SHARED state parts[2][WARPS_IN_GROUP];
     b.x += start_of(b, 0) * TL_SIZE;
     GLOBAL u64 *const words = status_table + STATUS_HEADER / 8;

@@ -56,8 +56,7 @@ KERNEL_OF(down)
 
 KERNEL_OF(scan)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
     BOX
     chunk_scan c;
@@ -204,8 +203,7 @@ fn void start_parts(column_part *c, maybe before, amount done, const state *left
 
 KERNEL_OF(scan_columns)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
     BOX const int width = 1 << log, parts = LANES >> log, lane = lane_index(), part = lane >> log;
     const i64 groups = (b.seqs + width - 1) >> log;

@@ -236,8 +236,7 @@ fn void take_job(LOCAL down_memory *memory, GLOBAL u64 *table, i64 jobs)
 
 KERNEL_OF(scan_down)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
     LOCAL down_memory *const memory = (LOCAL down_memory *)LOCAL_MEMORY;
     enum { RESULT = OP_LANES * sizeof(result) };

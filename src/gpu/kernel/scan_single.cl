@@ -286,8 +286,7 @@ fn void worker(task t, LOCAL rings *r, int i, state *nodes, int warp, held e)
 
 KERNEL_OF(scan_single)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
     BOX SHARED rings r;
     state nodes[STAGES];

@@ -127,8 +127,7 @@ fn void scan_share(wave_tile t, LOCAL const wave_memory *m, results out, seeding
 
 KERNEL_OF(scan_single)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
     BOX SHARED wave_memory m;
     const int warp = thread_index() / LANES, more = (int)levels;

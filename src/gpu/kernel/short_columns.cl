@@ -201,8 +201,7 @@ fn void pack_parts(batch b, results out, int log, const int more, LOCAL state *n
 KERNEL_OF(pack_columns)
 {
     SHARED state node[COLUMN_NODES(sizeof(state))];
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     b.flags &= STATES; /* columns are not chosen by ids */
     const int each = b.n < PART ? PACK_EACH(b.n) : 0;
     if (each == 4)
@@ -277,8 +276,7 @@ KERNEL_OF(whole_columns)
 {
     SHARED state node[WHOLE_THREADS], high_node[WHOLE_THREADS];
     if (!chunks) FOLLOW(); /* else the kernel before makes the nodes and writes no elements */
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     state stack[COLUMNS_LOG + 1], high_stack[COLUMNS_LOG + 1];
     const int column = thread_index() & ((1 << log) - 1);
     const i64 before = chunks * size;

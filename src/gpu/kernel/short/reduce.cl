@@ -56,8 +56,7 @@ fn void segmented_reduce(segmented f, batch b, results out)
 
 KERNEL_OF(reduce_short)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     SPECULATIVE_OF_PARAMETERS;
     const int warp = thread_index() / LANES;
     LOCAL u8 *const memory =
@@ -135,8 +134,7 @@ fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL 
 #define BY_WARP_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 3)
 KERNEL_OF(reduce_by_warp)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     SPECULATIVE_OF_PARAMETERS;
     BOX
     const int lane = lane_index();

@@ -231,8 +231,7 @@ fn void segmented_scan(segmented f, batch b, results out, LOCAL result *apart, s
 KERNEL_OF(scan_short)
 {
     enum { RESULT = OP_LANES * sizeof(result) };
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
     SPECULATIVE_OF_PARAMETERS;
     const int warp = thread_index() / LANES;
@@ -257,8 +256,7 @@ KERNEL_OF(scan_short)
 #define BY_WARP_BLOCKS (TL_SIZE > 4 ? 1 : 2)
 KERNEL_OF(scan_by_warp)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
     SPECULATIVE_OF_PARAMETERS;
     BOX

@@ -158,8 +158,7 @@ fn void put_step(const column *o, i64 r, const state *v, int w, i64 first, par p
  * set if windows fold level k. */
 KERNEL_OF(window_columns)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     const i64 groups = (b.seqs + LANES - 1) / LANES, step = b.stride * TL_SIZE;
 
     /* elements of a window before and after its result's element */
@@ -227,8 +226,7 @@ KERNEL_OF(window_columns)
  * results from that of element `first` on; valid: those of the windows that begin there. */
 KERNEL_OF(window_level)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     GLOBAL const state *const from = y + level_items * (level - 1);
     GLOBAL state *const to = y + level_items * level;
     const i64 step = level > 0 ? (i64)1 << (level - 1) : 0, nodes = level < 0 ? 0
@@ -266,8 +264,7 @@ KERNEL_OF(window_level)
  * dense, in the order of the results. */
 KERNEL_OF(blank)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    VIEWS_OF_PARAMETERS;
     for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i < total;
          i += group_count() * WINDOW_THREADS) {
         if (counts[i] >= least) continue;

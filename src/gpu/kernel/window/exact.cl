@@ -235,6 +235,12 @@ typedef struct {
     i64 last;
 } exact_launch;
 
+#define EXACT_LAUNCH_OF_PARAMETERS \
+    VIEWS_OF_PARAMETERS; \
+    exact_launch l; \
+    l.b = b, l.out = out.x, l.first = first_item, l.width = width, l.d = width - 1; \
+    l.count = count, l.each = each, l.jobs = jobs
+
 /* A round of results: a run for each thread. */
 typedef struct {
     int run;                /* this thread's */
@@ -335,11 +341,7 @@ fn void exact_job(const exact_launch *l, LOCAL u8 *memory, i64 job)
 
 KERNEL_OF(window_exact)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    exact_launch l;
-    l.b = b, l.out = out.x, l.first = first_item, l.width = width, l.d = width - 1, l.count = count;
-    l.each = each, l.jobs = jobs;
+    EXACT_LAUNCH_OF_PARAMETERS;
     for (i64 job = group_index(); job < jobs; job += group_count())
         exact_job(&l, LOCAL_MEMORY, job);
 }

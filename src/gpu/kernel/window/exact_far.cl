@@ -168,11 +168,7 @@ fn maybe exact_turn(const exact_launch *l, LOCAL u8 *memory, LOCAL far_nodes *s,
  * waits only for blocks that run already, and for tiles that they publish without waiting. */
 KERNEL_OF(window_exact)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    exact_launch l;
-    l.b = b, l.out = out.x, l.first = first_item, l.width = width, l.d = width - 1, l.count = count;
-    l.each = each, l.jobs = jobs, l.table = status_table;
+    EXACT_LAUNCH_OF_PARAMETERS;
     SHARED far_nodes s;
     maybe after = nothing(b.p);
     if (thread_index() == 0) {
@@ -181,7 +177,7 @@ KERNEL_OF(window_exact)
     }
     BARRIER();
     /* each block takes two more tickets than tiles */
-    l.epoch = s.epoch, l.last = jobs + 2 * group_count() - 1;
+    l.table = status_table, l.epoch = s.epoch, l.last = jobs + 2 * group_count() - 1;
     for (int turn = -1; turn < 0 || far_job(&l, &s, turn) >= 0; turn++)
         after = exact_turn(&l, LOCAL_MEMORY, &s, turn, after);
 }
@@ -270,11 +266,8 @@ fn void slide_along(const exact_launch *l, LOCAL state *totals, i64 j0, i64 j1)
 
 KERNEL_OF(window_exact)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    EXACT_LAUNCH_OF_PARAMETERS;
     SHARED state totals[2 * LANES];
-    exact_launch l;
-    l.b = b, l.out = out.x, l.first = first_item, l.width = width, l.d = width - 1, l.count = count;
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 j0 = job * each;
         slide_along(&l, totals, j0, j0 + each < count ? j0 + each : count);

@@ -126,8 +126,7 @@ typedef struct {
 /* Programs of windows in one launch (not TL_PARTS) fold all elements of each window, and give
  * results: these constants let the compiler drop the rest. */
 #define LAUNCH_OF_PARAMETERS \
-    BATCH_OF_PARAMETERS; \
-    RESULTS_OF_PARAMETERS; \
+    VIEWS_OF_PARAMETERS; \
     launch l; \
     l.b = b, l.out = out, l.jobs = jobs, l.each = each; \
     l.of.at = at, l.of.count = count, l.of.before = before, l.of.after = after; \
