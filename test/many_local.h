@@ -221,11 +221,12 @@ static void check_field_failures(int home)
     check(tries > 4, "%d tries", tries);
 }
 
-/* A window for sequences of n elements. */
-static tally_window_options any_window(int64_t n)
+/* A window for sequences of n elements. kind, 0 to 5: its edges, and does it end behind its
+ * element? */
+static tally_window_options any_window(int64_t n, int64_t kind)
 {
     tally_window_options w = {check_size(n < 3000 ? n + 2 : 3000),
-                              check_below(3) ? 0 : check_below(40), (tally_edges)check_below(3), 0};
+                              kind < 3 ? 0 : 1 + check_below(39), (tally_edges)(kind % 3), 0};
     if (check_below(4) == 0) w.min_count = check_below(w.before + 1 + w.after);
     return w;
 }

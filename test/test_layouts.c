@@ -151,7 +151,8 @@ static void check_layout(one_case *c)
     if (below(3) == 0) window.before = below(400);
     if (below(6) == 0) window.before = below(6000);
     if (below(6) == 0) window.after = below(3000);
-    if (below(3) == 0) window.min_count = below(window.before + window.after + 2);
+    const int64_t whole = window.before + window.after + 1; /* elements of a window */
+    if (below(2)) window.min_count = below(2) ? whole : below(whole);
     c->scan = &scan, c->window = NULL;
     check_case(c);
     c->scan = NULL, c->window = &window;

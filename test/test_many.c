@@ -12,8 +12,7 @@ static const char *layout;
 /* All three verbs on a view, with results of the same layout. */
 static void check_view(const tally_view *v)
 {
-    const tally_window_options w0 = any_window(v->n);
-    tally_window_options w = w0;
+    tally_window_options w0 = any_window(v->n, check_below(6)), w = w0;
     char init[RESULT] = {0};
     const tally_scan_options scans[] = {
         {0}, {.exclusive = 1, .init = o.info.seedable ? init : NULL}, {.reverse = 1}};
@@ -169,6 +168,7 @@ static int call_both(parts_case *c, char *result)
 
 static void check_parts_case(void)
 {
+    static int64_t turn; /* each kind of window has one: a run has at least six cases */
     char seed[RESULT] = {0}, result[RESULT + 1];
     parts_case c = {.all = any_lengths()};
     c.shift = check_below(2) * o.bytes;
@@ -176,7 +176,8 @@ static void check_parts_case(void)
     c.how.exclusive = check_below(2) == 0;
     if (o.info.seedable && check_below(2)) c.how.init = seed;
     c.in_place = o.bytes == o.result && o.dtype == o.info.output && check_below(3) == 0;
-    c.w = any_window(c.all / members);
+    if (!turn) turn = check_below(6);
+    c.w = any_window(c.all / members, turn++ % 6);
     check_fill(x, o.dtype, c.all + 16, check_below(2) ? TL_DATA_PLAIN : TL_DATA_HOSTILE);
     for (c.verb = 0; c.verb < 3; c.verb++) {
         if (!call_both(&c, result)) return;

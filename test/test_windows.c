@@ -89,7 +89,7 @@ static void check_lengths(const char *name, const instance *o, int first)
             if (c.w > c.n) continue;
             c.edges = (tally_edges)(turn / 3 % 3); /* quick runs take one turn in three */
             c.after = turn / 3 % 2 ? 0 : c.w / 3;
-            c.min_count = turn % 7 == 1 ? c.w / 2 : 0;
+            c.min_count = turn % 7 == 1 ? c.w / 2 : turn % 7 == 4 ? c.w : 0;
             check_case(name, o, &c);
         }
     /* all bits set, and a few at random */
@@ -135,7 +135,7 @@ static void check_tiles(const char *name, const instance *o)
                      : 1 + (int64_t)(tl_random(&check_state) % (uint64_t)(i % 3 ? 1024 : 130));
         c.edges = (tally_edges)(i % 3);
         c.after = i % 2 ? c.w / 2 : 0;
-        c.min_count = i % 7 == 1 ? c.w / 2 : 0;
+        c.min_count = i % 7 == 1 ? c.w / 2 : i % 7 == 4 ? c.w : 0;
         if (i % 4 == 3) c.n = c.w + i % 9, c.rows = most / 8 / c.n;
         check_case(name, o, &c);
     }
@@ -185,7 +185,7 @@ static void check_columns(const char *name, const instance *o, int first)
         if (c.n * c.across > most) c.n = most / c.across;
         c.edges = (tally_edges)(turn % 3);
         c.after = turn / 2 % 2 ? 0 : c.w / 3;
-        c.min_count = turn % 7 == 1 ? c.w / 2 : 0;
+        c.min_count = turn % 7 == 1 ? c.w / 2 : turn % 7 == 4 ? c.w : 0;
         check_case(name, o, &c);
     }
 }
