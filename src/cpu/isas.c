@@ -154,20 +154,23 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     }
 
     const tl_kernel *lower = find_lower(op, acc, isa),
-                    *own_kernel = find_kernel(op->file, op->dtype, op->acc, isa);
+                    *own = find_kernel(op->file, op->dtype, op->acc, isa);
     plan->core = find_kernel(op->core, op->wide, acc, isa);
-    plan->lower = own_kernel && own_kernel->lower_rows ? own_kernel : lower ? lower : plan->core;
+    plan->lower = own && own->lower_rows ? own : lower ? lower : plan->core;
     const int kind = !par.marked                  ? op->widen
                      : op->widen == TL_WIDEN_LOW  ? TL_WIDEN_LOW_MARK
                      : op->widen == TL_WIDEN_HIGH ? TL_WIDEN_HIGH_MARK
                                                   : op->widen;
     plan->in = tl_find_convert(plan->converts, kind, op->dtype, op->wide);
-    if (op->out == op->dtype && op->wide != op->dtype && plan->lower != own_kernel)
+    if (op->out == op->dtype && op->wide != op->dtype && plan->lower != own)
         plan->out = tl_find_convert(plan->converts, op->widen, op->wide, op->dtype);
     int flips = plan->core && plan->core->flips && op->wide != op->dtype && !plan->in;
     plan->par.flip = flips ? (int64_t)(UINT64_C(1) << (8 * op->elem_bytes - 1)) : 0;
-    plan->fold = own_kernel && own_kernel->fold && !par.marked ? own_kernel : plan->core;
-    plan->fold_in = plan->fold == own_kernel ? NULL : plan->in;
+    /* Without a fold of its elements, that of its core. Nan forms lift them otherwise. */
+    const tl_kernel *fold = own;
+    if (own && !own->fold && !op->masked) fold = find_kernel(op->core, op->dtype, op->acc, isa);
+    plan->fold = fold && fold->fold && !par.marked ? fold : plan->core;
+    plan->fold_in = plan->fold == fold ? NULL : plan->in;
     take_narrow(plan, isas[isa].narrow);
 }
 

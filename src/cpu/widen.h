@@ -12,6 +12,7 @@
 #include "law/counter.h"
 #include "operator/kernel.h"
 #include "cpu/kernel/window_work.h"
+#include <assert.h>
 #include <string.h>
 
 enum { TL_WIDE_BYTES = TL_TILE * 8 }; /* a tile of wide elements, or of wide results */
@@ -25,25 +26,23 @@ static inline tl_prefetch tl_prefetch_of(const tl_plan *plan, const void *x,
                          plan->op->elem_bytes, tl_prefetch_way()};
 }
 
-/* Do the plan's folds return states of the kernels, which from_wide must convert? */
-static inline int tl_folds_wide(const tl_plan *plan)
-{
-    return plan->fold == plan->core && plan->op->from_wide;
-}
-
-static inline int tl_nodes(const tl_plan *plan, tl_state *out, const void *x, int64_t n, int64_t i,
-                           int prefetch)
-{
-    int count = plan->fold->nodes(out, &(tl_elements){x, n, i, plan->fold_in, prefetch}, plan->par);
-    for (int k = 0; tl_folds_wide(plan) && k < count; k++) plan->op->from_wide(&out[k]);
-    return count;
-}
-
 static inline void tl_fold(const tl_plan *plan, tl_state *s, const void *x, int64_t n, int64_t i,
                            int prefetch)
 {
     plan->fold->fold(s, &(tl_elements){x, n, i, plan->fold_in, prefetch}, plan->par);
-    if (tl_folds_wide(plan)) plan->op->from_wide(s);
+    if (plan->fold == plan->core && plan->op->from_wide) plan->op->from_wide(s);
+}
+
+/* The nodes of S(n), largest first, one for each set bit of n, where x[0] has index i. out has
+ * space for TL_MAX_LEVELS. */
+static inline void tl_nodes(const tl_plan *plan, tl_state *out, const void *x, int64_t n, int64_t i,
+                            int prefetch)
+{
+    assert(n > 0);
+    for (int64_t at = 0, size; at < n; at += size) {
+        size = (int64_t)1 << tl_top_level(n - at);
+        tl_fold(plan, out++, (const char *)x + at * plan->op->elem_bytes, size, i + at, prefetch);
+    }
 }
 
 /* The kernels of scans: those of the elements themselves where they exist. */

@@ -323,15 +323,11 @@ typedef struct tl_transpose {
     void (*from_lanes)(const tl_targets *to, const tl_matrix *from, int64_t most);
 } tl_transpose;
 
-/* One operator on one element type, for one instruction set. Most types have at most `nodes` and
- * `fold`, the fast paths of exact operators; the extremes of f32 and f64 also `scan_run`. The rest
+/* One operator on one element type, for one instruction set. Most types have at most `fold`,
+ * the fast path of exact operators; the extremes of f32 and f64 also `scan_run`. The rest
  * exists only for the types that the others are widened to (cpu/widen.h). */
 typedef struct tl_kernel {
     tally_dtype dtype, acc, wide, out; /* wide: the element type that its states belong to. */
-
-    /* The nodes of S(n), largest first, one per set bit of n; returns their number. out has
-     * TL_MAX_LEVELS entries. */
-    int (*nodes)(tl_state *out, const tl_elements *in, tl_par p);
 
     /* *s = S(n), without an initial value. */
     void (*fold)(tl_state *s, const tl_elements *in, tl_par p);
@@ -429,8 +425,7 @@ typedef struct tl_plan {
     const tl_kernel *core;
     const tl_kernel *lower; /* kernels that lower states to results (lower_rows, ...) */
 
-    /* `nodes` and `fold`: kernels for the elements themselves where they exist, else those of
-     * core */
+    /* `fold`: the kernel for the elements themselves where there is one, else that of core */
     const tl_kernel *fold;
     const tl_convert *fold_in;     /* from elements to those that `fold` reads; NULL: the same */
     const tl_convert *in;          /* from elements to those that core reads; NULL: the same */

@@ -457,6 +457,8 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
 #endif
 
 #if TL_FULL
+static __attribute__((noinline)) void W(do_fold)(tl_state *out, const tl_elements *in, tl_par p);
+
 /* Elements that a call converts itself (cpu/inputs/inputs.h) are widened a piece at a time. */
 static __attribute__((noinline)) void W(class_x_from)(SS *s, const tl_elements *in, tl_par p)
 {

@@ -164,8 +164,12 @@
  * operators. An operator that only lowers the states of another one (OP_CORE) has only `lower`. */
 #define TL_CLASS_X (!TL_SAME && (OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES))
 /* A reduction of its own for the moments of integers of one and two bytes. */
+#ifdef OP_CORE
+#define TL_MOMENTS 0
+#else
 #define TL_MOMENTS \
     (OP_MOMENTS && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT && TL_REAL_SIZE == 8)
+#endif
 #if OP_EXTREME < 0
 #define TL_BEST min
 #else
@@ -211,7 +215,7 @@
 #include "vector.h"
 
 /* Windows of float sums and their like are lowered as they are made. */
-#define TL_SUMS_FLOATS (TL_FULL && !(OP_EXACT) && TL_ONE_FIELD && OP_LANES == 1)
+#define TL_SUMS_FLOATS (!TL_COMPACT && TL_FULL && !(OP_EXACT) && TL_ONE_FIELD && OP_LANES == 1)
 #if TL_LOWERS
 #include "lower_kernel.h"
 #include "window_low_kernel.h"
@@ -219,7 +223,7 @@
 #if TL_SUMS_FLOATS || (TL_FULL && !defined(OP_CORE))
 #include "window_ladder_kernel.h"
 #endif
-#if !defined(OP_CORE) || TL_CLASS_X || TL_MOMENTS
+#if !defined(OP_CORE) || TL_CLASS_X
 #include "reduce_kernel.h"
 #if TL_CLASS_X
 #include "class_x_kernel.h"
@@ -227,16 +231,16 @@
 #endif
 #define TL_RUNS (OP_EXACT && OP_NEUTRAL && TL_ONE_FIELD)
 /* Running scans of float keys have kernels of their own, which convert in registers. */
-#define TL_KEY_RUNS (!TL_FULL && TL_LOWERS && OP_EXTREME && TL_RUNS)
+#define TL_KEY_RUNS (!TL_COMPACT && !TL_FULL && TL_LOWERS && OP_EXTREME && TL_RUNS)
 /* Scans write results without staging states only where that is fast enough to be worth the code:
  * sums, products, moments, averages. */
-#define TL_SCAN_FULL (OP_LANES == 1 && (!TL_CLASS_X || TL_RUNS))
+#define TL_SCAN_FULL (!TL_COMPACT && OP_LANES == 1 && (!TL_CLASS_X || TL_RUNS))
 #if (!defined(OP_CORE) && TL_FULL) || TL_KEY_RUNS
 #include "scan_kernel.h"
 #endif
 #if !defined(OP_CORE) && TL_FULL
 /* lanes_flat does not know the index of an element. */
-#define TL_FLAT (!TL_IS_INDEX && OP_LANES == 1)
+#define TL_FLAT (!TL_COMPACT && !TL_IS_INDEX && OP_LANES == 1)
 #include "window_kernel.h"
 #include "lanes_kernel.h"
 #include "ranges_kernel.h"
@@ -247,8 +251,7 @@ static const tl_kernel W(row) = {
     .acc = TL_ACC_DTYPE,
     .wide = TL_TRAIT(2, TL_WIDE),
     .out = TL_OUT_DTYPE,
-#if !defined(OP_CORE) || TL_CLASS_X || TL_MOMENTS
-    .nodes = W(do_nodes),
+#if !defined(OP_CORE) || TL_CLASS_X
     .fold = W(do_fold),
 #if TL_SUMS_ROWS
     .fold_rows = W(do_fold_rows),
@@ -272,7 +275,9 @@ static const tl_kernel W(row) = {
     .vector_lanes = TL_V,
     .vector_bytes = sizeof(VS),
     .window_vectors = W(VECTORS),
+#if OP_INVERSE
     .window_start = W(do_window_start),
+#endif
     .window_feed = W(do_window_feed),
     .window_suffix = W(do_window_suffix),
     .lanes_fold = W(do_lanes_fold),

@@ -47,7 +47,7 @@ TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, tl_par p
 
 /* o[j] = S(at + j + 1), j < 7, from S(at) and the states of 8 rows; o[7] = their node. absent:
  * S(at) is ABSENT. */
-TL_INLINE void W(row_prefixes)(VS *o, const VS *v, VS before, int absent, int64_t at)
+TL_CALLED void W(row_prefixes)(VS *o, const VS *v, VS before, int absent, int64_t at)
 {
     VS a01 = W(twin)(v[0], v[1], 1), a45 = W(twin)(v[4], v[5], 1),
        a03 = W(twin)(a01, W(twin)(v[2], v[3], 1), 2);
@@ -95,10 +95,10 @@ TL_INLINE VS W(ragged)(VS s, const tl_lanes *k, const E *x, int64_t at, int c, t
     const int count = (int)(k->at + k->m - at);
 
     typedef int32_t numbers __attribute__((vector_size(TL_V * sizeof(int32_t))));
-    numbers end;
+    numbers end = (numbers){0} + count;
     W(load_rows)(v, x, k->stride, count, at, p);
     W(row_prefixes)(o, v, s, at == 0, at);
-    memcpy(&end, k->ends + c, sizeof end);
+    if (k->ends) memcpy(&end, k->ends + c, sizeof end);
 
     /* Without rows before, o[7] is S(8). Otherwise no lane ends at row 8. */
     TL_UNROLL for (int j = 0; j < 8; j++)
@@ -151,9 +151,9 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
         }
 
         const E *row = x + v * TL_V;
-        if (k->ends) {
+        if (k->ends || (TL_COMPACT && rest)) {
             s = W(ragged)(s, k, row, n - rest, v * TL_V, p);
-        } else {
+        } else if (!TL_COMPACT) {
 #define REST(level) \
     if (rest >> (level)&1) { \
         const VS node = W(rows_node)(row, stride, level, W(higher)(n, level), p); \
@@ -330,7 +330,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 #endif
         int b = 0;
         const int levels = top - (last == top);
-        if (levels >= W(BLOCK_LOG)) {
+        if (!TL_COMPACT && levels >= W(BLOCK_LOG)) {
             VS *low[W(BLOCK_LOG) + 1] = {z};
             for (; b < W(BLOCK_LOG); b++) low[b + 1] = low[b] + (KEEPS(b) ? capacity : 0);
             W(low_levels)(k, x, low, w, p);

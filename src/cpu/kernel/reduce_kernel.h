@@ -41,7 +41,7 @@ TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
 TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
 {
     VS v[TL_V];
-    for (int j = 0; j < TL_V; j++) v[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
+    TL_UNROLL for (int j = 0; j < TL_V; j++) v[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
     return W(network)(v, 1);
 }
 
@@ -229,28 +229,8 @@ TL_INLINE int W(nodes)(SS *stack, const tl_elements *in, tl_par p)
     return top;
 }
 
-static __attribute__((noinline)) void W(do_fold)(tl_state *out, const tl_elements *in, tl_par p);
-
-static int W(do_nodes)(tl_state *out, const tl_elements *in, tl_par p)
-{
-    const int64_t bytes = TL_FULL && in->from ? in->from->from_bytes : (int64_t)sizeof(E);
-    tl_elements node = *in;
-    int top = 0;
-
-    assert(in->n > 0);
-    for (int64_t rest = in->n; rest > 0; top++) {
-        node.n = (int64_t)1 << tl_top_level(rest);
-        W(do_fold)(out + top, &node, p);
-        node.x = (const char *)node.x + node.n * bytes;
-        node.i += node.n;
-        rest -= node.n;
-    }
-
-    return top;
-}
-
 /* Operators with these facts have another do_fold (class_x_kernel.h). */
-#if !(OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES)
+#if !TL_CLASS_X
 static void W(do_fold)(tl_state *out, const tl_elements *in, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];

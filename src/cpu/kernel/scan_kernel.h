@@ -145,7 +145,7 @@ typedef struct {
 } W(steps);
 
 /* Turns the elements e of a block into its vector of V nodes, which it returns. */
-TL_INLINE VS W(up)(W(steps) * b, VS *e)
+TL_CALLED VS W(up)(W(steps) * b, VS *e)
 {
     TL_UNROLL for (int s = 0; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> (s + 1); j++)
     {
@@ -157,7 +157,7 @@ TL_INLINE VS W(up)(W(steps) * b, VS *e)
     return e[0];
 }
 
-TL_INLINE VS W(load_up)(W(steps) * b, const E *x, int64_t i, tl_par p)
+TL_CALLED VS W(load_up)(W(steps) * b, const E *x, int64_t i, tl_par p)
 {
     VS e[TL_V];
     TL_UNROLL for (int j = 0; j < TL_V; j++) e[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
@@ -173,7 +173,7 @@ typedef struct {
 
 /* e[j]: the starts of the elements of a block, whose first one has index `at`; or, with `ends`, a
  * constant, S after these elements. */
-TL_INLINE void W(down)(VS *e, const W(steps) * b, const W(groups) * g, int ends, int64_t at)
+TL_CALLED void W(down)(VS *e, const W(steps) * b, const W(groups) * g, int ends, int64_t at)
 {
     VS from[TL_V], *const to = e;
     TL_VE(real) nodes[TL_V]; /* how many elements come before each lane of `from` */
@@ -219,7 +219,7 @@ TL_INLINE VS W(splat)(SS s)
 
 /* A vector of V nodes of n elements; the first begins at element `at`. Returns where they start,
  * after *before (absent: lane 0 is undefined). *node: the node above them. */
-TL_INLINE VS W(starts)(VS v, const SS *before, int absent, int64_t at, int64_t n, SS *node)
+TL_CALLED VS W(starts)(VS v, const SS *before, int absent, int64_t at, int64_t n, SS *node)
 {
     VS left[TL_LOG_V], start = W(splat)(*before);
     TL_VE(real) nodes = {0}; /* how many of the nodes come before each lane of `start` */

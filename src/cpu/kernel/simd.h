@@ -30,6 +30,12 @@
 #include "few_intrinsics.h"
 #endif
 
+/* TL_COMPACT: the instruction set is that of old machines. Its kernels have no fast paths that save
+ * less than half of the time, and share code by calls, so that they are compiled quickly. */
+#ifndef TL_COMPACT
+#define TL_COMPACT 0
+#endif
+
 #if defined(__clang__)
 #define TL_UNROLL _Pragma("clang loop unroll(full)")
 #define TL_ROLLED _Pragma("clang loop unroll(disable)")

@@ -26,6 +26,14 @@
 #define TL_ONCE     static TL_NO_CLONE __attribute__((noinline, unused))
 #endif
 
+/* TL_CALLED: a function that compact kernels of large states have once. */
+#undef TL_CALLED
+#if TL_COMPACT && TL_FIELDS > 3
+#define TL_CALLED TL_ONCE
+#else
+#define TL_CALLED TL_INLINE
+#endif
+
 /* C(a, b) of states that have folded na and nb elements, numbers that only a text with OP_SIZES
  * uses. In nodes and windows all lanes have the same; in scans each its own (combine_at). */
 TL_INLINE VS W(combine_at)(VS a, VS b, TL_VE(real) na, int64_t nb)

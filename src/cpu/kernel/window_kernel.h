@@ -132,17 +132,15 @@ TL_INLINE void W(keep_history)(W(soa) * z, int64_t m)
 #undef KEEP
 }
 
+#if OP_INVERSE
 /* Begins a stream of differences. *before is the window before the first one. */
 static void W(do_window_start)(tl_window_work *k, const tl_state *before)
 {
-#if OP_INVERSE
     SS s;
     memcpy(&s, before, sizeof s);
     for (int l = 0; l < TL_V; l++) W(put)((VS *)k->carry, l, s);
-#else
-    (void)k, (void)before;
-#endif
 }
+#endif
 
 /* Feeds a piece; m is a multiple of the row, except at the end of a stream. The windows that end at
  * its elements are then ready for window_lower. */

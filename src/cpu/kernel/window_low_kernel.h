@@ -9,7 +9,7 @@
 
 enum {
     W(HISTORY) = TL_WINDOW_HISTORY,
-    W(LOG_VECTORS) = TL_ONE_FIELD ? 3 : 1 + (TL_HALF_FILE >= 4),
+    W(LOG_VECTORS) = TL_ONE_FIELD ? 3 : 1 + (!TL_COMPACT && TL_HALF_FILE >= 4),
     W(VECTORS) = 1 << W(LOG_VECTORS), /* vectors of a row, the unit of the ladder */
     W(ROW) = W(VECTORS) * TL_V,
     W(FETCHED) = 16 * TL_V, /* elements from one prefetch to the next */
@@ -186,7 +186,7 @@ TL_INLINE void W(window_results)(void *to, const tl_window_work *k, const tl_low
         int64_t askew =
             stream ? (int64_t)((uintptr_t)(out + j * (OP_LANES)) / sizeof *out & (TL_V - 1)) : 0;
 
-        if (!askew && m - j >= 4 * TL_V) {
+        if (!TL_COMPACT && !askew && m - j >= 4 * TL_V) {
             if (W(DIRECT) && r.small && stream)
                 TL_PREFETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E), 1);
             W(window_row)(acc, &r, 4, at + j, p);

@@ -125,7 +125,7 @@ static void fold_alone(const job *j, const range *r, tl_state *s)
     }
     tl_counter_init(&c, 0);
     for (int64_t i = 0; i < n; i++) {
-        tl_nodes(j->plan, s, x + i * step, 1, i, TL_CACHED);
+        tl_fold(j->plan, s, x + i * step, 1, i, TL_CACHED);
         tl_counter_push_nodes(&c, j->plan->op, s, 1);
     }
     tl_counter_fold(&c, j->plan->op, NULL, s);
