@@ -212,6 +212,13 @@ static void new_text(tally *ctx, tally_fragment *a)
     tally_stream_close(s);
     check_ok(ctx, tally_fragment_result(a, &got), "result");
     check_same(&got, &whole_descent, 1, 4, "a fragment of the first text");
+
+    tally_fragment *b = NULL;
+    check_ok(ctx, tally_fragment_make(ctx, "descent", TALLY_F32, series_x, PIECES_N, 9, &b),
+             "a fragment of the second text");
+    check_said(tally_fragment_merge(a, b) == TALLY_INVALID, "merge of two texts",
+               tally_error(NULL));
+    tally_fragment_free(b);
 }
 
 static void pieces(void)

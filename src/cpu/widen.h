@@ -17,7 +17,7 @@
 
 enum { TL_WIDE_BYTES = TL_TILE * 8 }; /* a tile of wide elements, or of wide results */
 
-/* Prefetch the elements that lie `prefetch_distance` bytes after x; ahead 0: none. */
+/* Prefetch the elements that lie `prefetch_distance` bytes after x; 0: none. */
 static inline tl_prefetch tl_prefetch_of(const tl_plan *plan, const void *x,
                                          int64_t prefetch_distance)
 {
