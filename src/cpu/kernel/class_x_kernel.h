@@ -6,9 +6,9 @@
  *                       floats or keys; the keys of chunks are compared once per chunk
  *   OP_ADDS             integer sums of elements narrower than the sum: unsigned partial sums in
  *                       lanes twice as wide as an element; the wide sum once per chunk
- *   bits and truths     of integers: four vectors of whole elements, joined bit by bit
- *   others              four striped accumulators of the vector text; with OP_PICKS, which tells
- *                       that one element decides, that element
+ *   others              four striped accumulators of the vector text, of truths of integers
+ *                       vectors of elements; with OP_PICKS, which tells that one element decides,
+ *                       that element
  *
  * W(class_x)(s, x, n, i, prefetch, p): *s = the state of n > 0 elements. */
 
@@ -378,54 +378,30 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
     (void)i, (void)p;
 }
 
-#elif !OP_PICKS && TL_KIND != 3 && \
-    (TL_WIDEN == TL_WIDEN_BITS || TL_WIDEN == TL_WIDEN_NONZERO || TL_WIDEN == TL_WIDEN_NONZERO_LOW)
+#else
+#if TL_KIND != 3 && (TL_WIDEN == TL_WIDEN_NONZERO || TL_WIDEN == TL_WIDEN_NONZERO_LOW)
 typedef E W(lanes) __attribute__((vector_size(TL_VECTOR_BYTES)));
 
-/* A vector of elements; of truths all bits of an element that is not zero. */
-TL_INLINE W(lanes) W(bits)(const E *x)
+/* A vector of truths of elements: all bits or none. */
+TL_INLINE W(lanes) W(truths)(const E *x)
 {
     W(lanes) v;
     memcpy(&v, x, sizeof v);
-    return TL_WIDEN == TL_WIDEN_BITS ? v : (W(lanes))(v != 0);
+    return (W(lanes))(v != 0);
 }
-
-/* combine of all bits: and, xor or or, which compilers know from three of its results. */
-TL_INLINE W(lanes) W(joined)(W(lanes) a, W(lanes) b)
-{
-    const SS zero = {.m = 0}, one = {.m = 1};
-    return !TL_S(combine)(zero, one).m ? a & b : !TL_S(combine)(one, one).m ? a ^ b : a | b;
-}
-
-TL_INLINE SS W(singly)(const E *x, int64_t n, tl_par p)
-{
-    SS s = W(lift1)(x, 0, p);
-    for (int64_t j = 1; j < n; j++) s = TL_S(combine)(s, W(lift1)(x + j, 0, p));
-    return s;
-}
-
-static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl_par p)
-{
-    enum { LANES = TL_VECTOR_BYTES / TL_SIZE, STEP = 4 * LANES };
-    W(lanes) a[4];
-    int64_t j = STEP;
-
-    (void)i;
-    if (n < STEP) {
-        *s = W(singly)(x, n, p);
-        return;
-    }
-    for (int k = 0; k < 4; k++) a[k] = W(bits)(x + k * LANES);
-    for (; j + STEP <= n; j += STEP) {
-        TL_PREFETCH(j, sizeof a)
-        TL_UNROLL for (int k = 0; k < 4; k++) a[k] = W(joined)(a[k], W(bits)(x + j + k * LANES));
-    }
-    a[0] = W(joined)(W(joined)(a[0], a[1]), W(joined)(a[2], a[3]));
-    *s = W(singly)((const E *)a, LANES, p);
-    if (j < n) *s = TL_S(combine)(*s, W(singly)(x + j, n - j, p));
-}
-
+#define PART       W(lanes)
+#define PER        (TL_VECTOR_BYTES / TL_SIZE)
+#define LOAD(j)    W(truths)(x + (j))
+#define JOIN(a, b) (OP_BLANK ? (a) & (b) : (a) | (b))
+#define LANE(l)    W(lift1)((const E *)a + (l), i, p)
 #else
+#define PART    VS
+#define PER     TL_V
+#define LOAD(j) W(load)(x + (j), i + (j), p)
+#define JOIN    TL_VE(combine)
+#define LANE(l) W(lane)(a[0], l)
+#endif
+
 static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl_par p)
 {
     int64_t j = 0;
@@ -434,18 +410,17 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
         return;
     }
 
-    if (n >= 4 * TL_V) {
-        VS a[4];
-        for (int k = 0; k < 4; k++) a[k] = W(load)(x + k * TL_V, i + k * TL_V, p);
-        for (j = 4 * TL_V; j + 4 * TL_V <= n; j += 4 * TL_V) {
-            TL_PREFETCH(j, 4 * TL_V * sizeof(E))
-            TL_UNROLL for (int k = 0; k < 4; k++) a[k] =
-                TL_VE(combine)(a[k], W(load)(x + j + k * TL_V, i + j + k * TL_V, p));
+    if (n >= 4 * PER) {
+        PART a[4];
+        for (int k = 0; k < 4; k++) a[k] = LOAD(k * PER);
+        for (j = 4 * PER; j + 4 * PER <= n; j += 4 * PER) {
+            TL_PREFETCH(j, 4 * PER * sizeof(E))
+            TL_UNROLL for (int k = 0; k < 4; k++) a[k] = JOIN(a[k], LOAD(j + k * PER));
         }
 
-        a[0] = TL_VE(combine)(TL_VE(combine)(a[0], a[1]), TL_VE(combine)(a[2], a[3]));
-        *s = W(lane)(a[0], 0);
-        for (int l = 1; l < TL_V; l++) *s = TL_S(combine)(*s, W(lane)(a[0], l));
+        a[0] = JOIN(JOIN(a[0], a[1]), JOIN(a[2], a[3]));
+        *s = LANE(0);
+        for (int l = 1; l < PER; l++) *s = TL_S(combine)(*s, LANE(l));
     } else {
         *s = W(lift1)(x, i, p);
         j = 1;
@@ -453,6 +428,11 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
 
     for (; j < n; j++) *s = TL_S(combine)(*s, W(lift1)(x + j, i + j, p));
 }
+#undef PART
+#undef PER
+#undef LOAD
+#undef JOIN
+#undef LANE
 #endif
 
 #if TL_FULL
