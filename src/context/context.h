@@ -68,7 +68,7 @@ tally_status tl_plan_on_host(tally *ctx, const tl_scalar *op, tl_par par, tl_pla
 tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 
 /* ---- scratch memory: kept between calls. If each call freed it, the system could take the pages
- * away, and each page would cost a fault (0.2 to 0.5 us) ---- */
+ * away, and each page would cost a fault ---- */
 
 enum { TL_SCRATCH_SLOTS = 5 };
 

@@ -8,8 +8,7 @@
  *
  * When no chunk is left, the caller takes back the offers that workers have not accepted, and
  * waits for the workers that run. So a worker that the system does not schedule never delays the
- * caller. A waiting thread polls the state for SPIN_NS, because a wake-up takes microseconds, and
- * then sleeps. */
+ * caller. A waiting thread polls the state for SPIN_NS and then sleeps. */
 #define _GNU_SOURCE
 #include "context.h"
 #include "threads.h"

@@ -133,8 +133,7 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi,
 /* ---- scans: scan_tiles.c on one thread, scan.c on several ---- */
 
 enum {
-    /* Threads take blocks; three of them fit in a 512 KiB L2. Many large ones are faster than many
-     * small ones. */
+    /* Threads take blocks. Many large ones are faster than many small ones. */
     TL_SCAN_BLOCK_BYTES = 64 * 1024,
     TL_SCAN_LARGE_BYTES = 128 * 1024,
     TL_SCAN_LARGE_BLOCKS = 16, /* for each thread */

@@ -130,10 +130,12 @@ static int fold_or_scan(tally *ctx, tl_columns *c, int threads)
         strips = whole ? 1 : threads;
     else if (scans && !whole)
         store_lines(c, threads);
-    else if (by_rows && !scans && row_bytes < strips * NARROW_BYTES)
-        strips = in->n >> TL_BLOCK_LEVEL_LEAST < strips
-                     ? tl_max((row_bytes + NARROW_BYTES / 2) / NARROW_BYTES, 1)
-                     : 1;
+    else if (by_rows && !scans && row_bytes < strips * NARROW_BYTES) {
+        const int64_t wide = (row_bytes + NARROW_BYTES / 2) / NARROW_BYTES,
+                      blocks = in->n >> TL_BLOCK_LEVEL_LEAST;
+        const int even = blocks <= 4 * strips && wide >= threads;
+        strips = blocks < strips ? wide : even ? wide / threads * threads : 1;
+    }
     if (!c->lines) cut_strips(c, strips, c->narrow ? KEY_BYTES_LEAST / op->elem_bytes : TL_ABREAST);
     const int64_t enough = c->narrow && scans ? threads / 2 + 1 : threads; /* strips */
     if (threads == 1 || (c->strips >= enough && !whole) || !by_rows)

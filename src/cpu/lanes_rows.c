@@ -36,8 +36,7 @@ static int64_t start_of(const tally_view *v, int64_t r)
 }
 
 /* Up to this length lanes are faster than one at a time. For reductions of rows it depends on the
- * operator: one row costs 10 to 40 ns and then little for each element (bench/results). Segments
- * one at a time also have mispredicted branches. */
+ * operator (bench/results). Segments one at a time also have mispredicted branches. */
 static int64_t longest_of(const tl_lanes_job *job)
 {
     const tl_plan *plan = job->plan;

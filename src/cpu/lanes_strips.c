@@ -105,7 +105,7 @@ tl_row_blocks tl_columns_cut(const tl_lanes_job *job, int threads)
     b.pieces = b.count + __builtin_popcountll((unsigned long long)rest);
 
     const size_t bytes = (size_t)(b.pieces * job->in->rows) * job->plan->op->state_bytes;
-    b.nodes = malloc(bytes + (size_t)b.pieces);
+    b.nodes = malloc(bytes + (size_t)b.pieces + sizeof(tl_state)); /* see take_nodes */
     if (!b.nodes) return b;
     unsigned char *levels = b.nodes + bytes;
     b.levels = levels;
@@ -127,26 +127,28 @@ typedef struct {
     const tl_row_blocks *b;
 } join_work;
 
-/* Writes the result of a column from its nodes. */
-static void join(const join_work *w, int64_t col)
+/* *c = the nodes of the first `count` pieces of a column. They are copied with what follows them:
+ * a load of a whole state would wait for a store of a part of it. */
+static void take_nodes(const tl_lanes_job *job, const tl_row_blocks *b, int64_t col, int64_t count,
+                       tl_counter *c)
 {
-    const tl_lanes_job *job = w->job;
-    const tl_scalar *op = job->plan->op;
-    tl_counter counter;
-    tl_state s;
-
-    tl_counter_init(&counter, 0);
-    for (int64_t j = 0; j < w->b->pieces; j++) {
-        memcpy(&s, node_at(job, w->b, j, col), op->state_bytes);
-        tl_counter_push(&counter, op, w->b->levels[j], &s);
+    tl_counter_init(c, 0);
+    for (int64_t j = 0; j < count; j++) {
+        memcpy(&c->node[c->count], node_at(job, b, j, col), sizeof(tl_state));
+        tl_counter_add(c, job->plan->op, b->levels[j]);
     }
-    tl_counter_fold(&counter, op, NULL, &s);
-    op->lower(&s, counter.end, 0, job->plan->par, job->results + col * op->result_bytes);
 }
 
-static void join_columns(void *data, int64_t a, int64_t b)
+/* Writes the results of columns from their nodes. */
+static void join_columns(void *data, int64_t from, int64_t end)
 {
-    for (; a < b; a++) join(data, a);
+    const join_work *w = data;
+    const tl_plan *plan = w->job->plan;
+    tl_counter c;
+    for (int64_t col = from; col < end; col++) {
+        take_nodes(w->job, w->b, col, w->b->pieces, &c);
+        tl_counter_lower(&c, plan, w->job->results + col * plan->op->result_bytes);
+    }
 }
 
 void tl_columns_join(const tl_lanes_job *job, const tl_row_blocks *b, int threads)
@@ -154,24 +156,6 @@ void tl_columns_join(const tl_lanes_job *job, const tl_row_blocks *b, int thread
     const int64_t columns = job->in->rows;
     tl_for_parts(columns < 64 ? 1 : threads, columns, tl_clamp(columns / (2 * threads), 1, JOINED),
                  join_columns, &(join_work){job, b});
-}
-
-/* Makes a lane continue at block j. */
-static void put_lane(tl_lanes_buffers *buffers, const tl_row_blocks *b, int64_t col, int64_t lane,
-                     int64_t j)
-{
-    const tl_lanes_job *job = buffers->job;
-    const tl_scalar *op = job->plan->op;
-    tl_counter c;
-    tl_state init = job->init, node;
-
-    tl_counter_init(&c, 0);
-    if (job->seeded && op->from_wide) op->from_wide(&init);
-    for (int64_t k = 0; k < j; k++) {
-        memcpy(&node, node_at(job, b, k, col), op->state_bytes);
-        tl_counter_push(&c, op, b->levels[k], &node);
-    }
-    tl_lanes_continue(job, &buffers->k, lane, &c, job->seeded ? &init : NULL);
 }
 
 /* What one task computes: part number `part` of `parts` of the columns from `col` on. */
@@ -184,26 +168,37 @@ typedef struct {
     tl_lanes_to to;
 } work;
 
+/* Makes a lane continue at the task's block. */
+static void put_lane(const work *w, int64_t lane)
+{
+    const tl_lanes_job *job = w->c->job;
+    tl_counter c;
+    tl_state init = job->init;
+
+    take_nodes(job, w->b, w->col + lane, w->part, &c);
+    if (job->seeded && job->plan->op->from_wide) job->plan->op->from_wide(&init);
+    tl_lanes_continue(job, &w->buffers->k, lane, &c, job->seeded ? &init : NULL);
+}
+
 /* ---- narrow elements ---- */
+
+/* The loops for states, which are keys but for the bits that `flips` inverts. */
+static const tl_narrow *loops_of_states(const tl_plan *plan, tl_keying *flips)
+{
+    *flips = (tl_keying){.flip = plan->keys.flip};
+    return plan->narrow - (plan->keys.inf != 0); /* of halves those of two bytes */
+}
 
 /* acc becomes the largest keys of the nodes of the first w->part blocks. */
 static void join_keys(const work *w, void *acc)
 {
-    const int64_t width = w->from.width;
-    const uint16_t flip = w->c->job->plan->keys.flip;
-#define JOIN(type) \
-    for (int64_t j = 0; j < w->part; j++) { \
-        const type *const node = (const void *)node_at(w->c->job, w->b, j, w->col); \
-        for (int64_t c = 0; c < width; c++) { \
-            const type key = node[c] ^ (type)flip, before = ((type *)acc)[c]; \
-            ((type *)acc)[c] = key > before ? key : before; \
-        } \
-    }
-    if (w->c->job->plan->op->state_bytes == 1)
-        JOIN(uint8_t)
-    else
-        JOIN(uint16_t)
-#undef JOIN
+    const tl_lanes_job *job = w->c->job;
+    const tl_narrow_strip nodes = {.x = node_at(job, w->b, 0, w->col),
+                                   .step = job->in->rows,
+                                   .rows = w->part,
+                                   .width = w->from.width};
+    tl_keying flips;
+    loops_of_states(job->plan, &flips)->columns(&nodes, acc, 0, flips);
 }
 
 /* Scans rows at .. at + m - 1, which are side by side, some at a time in the first cache. */
@@ -276,8 +271,7 @@ static void do_rows(work *w)
     } else {
         w->buffers->k.vectors =
             (int)(tl_lanes_padded(w->buffers, w->from.width) / w->buffers->lanes);
-        for (int64_t lane = 0; w->b && lane < w->from.width; lane++)
-            put_lane(w->buffers, w->b, w->col + lane, lane, w->part);
+        for (int64_t lane = 0; w->b && lane < w->from.width; lane++) put_lane(w, lane);
         tl_lanes_scan(w->buffers, &w->from, &w->to, &(tl_lanes_span){0, at, m, n});
     }
 }
@@ -309,13 +303,9 @@ static void do_nodes(work *w)
 
     if (w->c->narrow) {
         _Alignas(64) char acc[TL_STRIP_KEYS] = {0};
+        tl_keying flips;
         tl_narrow_rows(job, &w->from, NULL, at, m, acc);
-        for (int64_t c = 0; c < w->from.width; c++, to += bytes) {
-            uint16_t key = 0;
-            memcpy(&key, acc + (size_t)c * bytes, bytes);
-            tl_key_to_state(job->plan, key, &node);
-            memcpy(to, &node, bytes);
-        }
+        loops_of_states(job->plan, &flips)->values(to, acc, w->from.width, flips);
         return;
     }
 

@@ -268,7 +268,6 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
     }
 }
 
-/* bench/tried.md has the measurements. */
 int64_t tl_scan_prefetch(const tl_plan *plan, int stream)
 {
     const int way = tl_prefetch_way();

@@ -43,7 +43,7 @@ int tl_isa_find(const char *name);
  * views are checked (view.h) and plans are resolved. Error: TALLY_NO_MEMORY only. */
 
 /* Calls with at most so much data use one thread; up to the second limit, if threads would have to
- * be woken, which takes some 30 microseconds. Builds with asserts wake them: they are for tests. */
+ * be woken. Builds with asserts wake them: they are for tests. */
 #ifdef NDEBUG
 enum { TL_PARALLEL_BYTES = 256 << 10, TL_WAKE_BYTES = 1 << 20 };
 #else

@@ -80,7 +80,7 @@ size_t tl_staging_bytes(const tl_plan *plan);
 /* The staging buffers in `memory`, which has tl_staging_bytes bytes. */
 tl_staging tl_staging_at(const tl_plan *plan, void *memory);
 
-/* up: may be NULL. *tile is changed: by value it would take a short call 5 ns longer. */
+/* *tile is changed. */
 void tl_scan_run(const tl_plan *plan, tl_staging at, tl_tile *tile, tl_state *node);
 void tl_scan_blocks(const tl_plan *plan, tl_staging at, tl_tile *tile, tl_block_counter *c);
 void tl_scan_part(const tl_plan *plan, tl_staging at, tl_tile *tile);

@@ -53,9 +53,9 @@ static void leading_bits(const struct big *b, uint64_t to[2])
     for (int k = 0; k < 2; k++) to[k] = top[k] << zeros | (zeros ? top[k + 1] >> (64 - zeros) : 0);
 }
 
-/* Fills tl_pow5 with the leading 128 bits of 5^q when the library is loaded (about 15 us). For
- * q < 0 they are those of 2^960 / 5^-q, rounded down, and from -27 on, where 5^-q fits 64 bits,
- * rounded up. */
+/* Fills tl_pow5 with the leading 128 bits of 5^q when the library is loaded. For q < 0
+ * they are those of 2^960 / 5^-q, rounded down, and from -27 on, where 5^-q fits 64 bits, rounded
+ * up. */
 static __attribute__((constructor)) void fill_pow5(void)
 {
     struct big power = {1, {1}}, quotient = {16, {[15] = 1}};

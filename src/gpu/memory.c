@@ -292,7 +292,7 @@ void tl_gpu_empty_pool(tl_gpu_device *d)
 }
 
 /* Takes the smallest block of the pool that holds `bytes` and is less than about twice as large, or
- * allocates a new one. (Allocating costs 8 us, and freeing waits for the device.) */
+ * allocates a new one. (Freeing waits for the device.) */
 tally_status tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory)
 {
     tl_memory *const pool = d->slot->pool;
@@ -318,8 +318,8 @@ tally_status tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory)
     return status;
 }
 
-/* Large blocks are kept too, because allocating and freeing a copy of 2^28 f32 takes longer than
- * the call. A graph needs its blocks. */
+/* Large blocks are kept too, because allocating and freeing them takes longer than a call. A graph
+ * needs its blocks. */
 static int may_keep(const tl_gpu_device *d, size_t pooled)
 {
     size_t free_ = 0, largest = 0;

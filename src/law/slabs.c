@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Slabs with gaps (counter.h). A join costs time for what it adds and for the slabs that move, not
- * for all slabs: ten thousand fragments in random order take milliseconds (bench/results). */
+ * for all slabs. */
 #include "counter.h"
 #include <assert.h>
 #include <stdlib.h>

@@ -14,8 +14,7 @@
  *      r      --------|-----------+  unit[1]
  *      r              |     ------|-----------+  unit[2]: a part cut off here makes the block FAR
  *
- * Most blocks do not need the last level, and are 1.3 to 1.6 times as fast without it. So it is
- * left out first (add.c).
+ * Most blocks do not need the last level. So it is left out first (add.c).
  *
  * The bound. A lane adds N = BLOCK / (UNROLL LANES) elements below 2^(top + 1), so the partial sums
  * of level 0 are below N (2^(top + 1) + 2^(u - 1)), where the second term is rounding. With u = top
@@ -73,7 +72,7 @@ TL_INLINE vreal load_f32(const void *p)
     vhalf v;
     memcpy(&v, p, sizeof v);
 #if TL_VECTOR_BYTES == 64 && defined(__AVX512F__)
-    /* gcc 12 splits this into two halves, at half the speed */
+    /* compilers may split this into two halves */
     return (vreal)_mm512_cvtps_pd((__m256)v);
 #else
     return __builtin_convertvector(v, vreal);

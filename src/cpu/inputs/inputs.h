@@ -94,8 +94,8 @@ void tl_prepared_free(tl_prepared *p);
 /* ---- states.c ----
  *
  * The verbs one state after the other, by the law's own steps. For operators that have no form in
- * which an element can be missing (context/device.h, TL_FORM_STATES). Slow: about 20 ns for an
- * element, and a window folds all of its elements anew. */
+ * which an element can be missing (context/device.h, TL_FORM_STATES). Slow: a
+ * window folds all of its elements anew. */
 
 /* Element j of dense sequences (tl_gather_dense) is missing if there[j] is a NaN. tl_states_ranges:
  * the windows of a sequence of n elements. */

@@ -91,8 +91,7 @@ typedef uint8_t vec __attribute__((vector_size(TL_VECTOR_BYTES))); /* a vector o
 #endif
 
 /* Load, store and keep (the others become 0) the first `bytes` < TL_VECTOR_BYTES bytes of a vector.
- * Without masks loads and stores go word by word, which is 2 to 6 times as fast as a memcpy into a
- * buffer. */
+ * Without masks loads and stores go word by word, which is faster than a memcpy into a buffer. */
 #if defined(__AVX512BW__)
 TL_INLINE vec load_raw(const void *x, int64_t bytes)
 {

@@ -284,8 +284,6 @@ static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusiv
 
     if (pitch == n && out_pitch == n) {
         EACH_TINY(SCAN_TINY)
-
-        /* for fewer elements the masks cost more than they save */
         if (n > 1 && n <= LANES / 2 && (rows - r) * n >= 4 * LANES)
             r += N(scan_small)(out + r * n, x + r * n, rows - r, n, run, k);
     }

@@ -6,7 +6,7 @@
  * tells the host what it needs: whether they ascend, where they begin and end, how many segments
  * are long. The host waits once per call, for 64 bytes. Most of that wait overlaps with a kernel
  * that is launched speculatively. (With offsets on the host, the host must check and copy them, and
- * list the long segments: 10 times the time of the sums.) */
+ * list the long segments.) */
 #include "gpu/work.h"
 #include "gpu/kernel/constants.h"
 #include <assert.h>

@@ -10,7 +10,7 @@
 #include <emmintrin.h>
 #endif
 
-/* 8 such blocks fit in a third-level cache of 64 MB; one crosses the bus in 150 us */
+/* 8 such blocks fit in a third-level cache of 64 MB */
 static const int64_t STAGE_BYTES = 8 << 20;
 
 /* ---- sides ---- */
@@ -204,7 +204,6 @@ enum {
     BUDGET_LEAST = 1024 /* in bytes */
 };
 
-/* 32 MB take 0.6 ms to cross the bus, 100 times the cost of issuing the copy. */
 static const int64_t BUDGET_MOST = 32 << 20;
 
 int64_t tl_pipe_budget(tl_gpu_device *d)

@@ -263,8 +263,8 @@ static int can_walk(const tl_window_call *c)
 
 static int is_dense(const tl_window_call *c) { return c->b->stride == 1 && c->r->stride == 1; }
 
-/* The least windows that walks take. Where memory is slow for the multiprocessors (GB/s of each: an
- * H100 has 25, an H200 36), tiles of small states are faster for short windows of one sequence. */
+/* The least windows that walks take. Where memory is slow for the multiprocessors, tiles of
+ * small states are faster for short windows of one sequence. */
 static int64_t walk_least(const tl_window_call *c)
 {
     enum { FAST = 30000, SHORT = 128 };
