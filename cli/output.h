@@ -5,7 +5,7 @@
 
 #include "input.h"
 
-/* ---- calendar.c: dates of text and csv, which are written as the file writes its first one ---- */
+/* ---- calendar.c: dates of text and csv, written as the file writes its first one ---- */
 enum { DATE_BYTES = 64 };
 /* Whether an operator gives dates of dates; -1: it cannot be computed of dates. */
 int date_result(const char *op);
