@@ -72,10 +72,10 @@ extern "C" {
  * TALLY_DUMP, PATH, CC, TMPDIR, and XDG_CACHE_HOME or HOME for the folder of compiled kernels.
  * Nothing else is read from the environment.
  *
- * One thread at a time may use a context, stream, fragment or file. A context of processors
- * refuses a call that needs the memory which another thread's call uses. Different threads may use
- * different ones at the same time. Every call rounds to nearest, keeps subnormals, and restores the
- * caller's floating-point settings.
+ * One thread at a time may use a context, stream, fragment or file. While a call of another thread
+ * runs, a context of a GPU refuses a call, and a context of processors one that needs the memory
+ * which that call uses. Different threads may use different ones at the same time. Every call
+ * rounds to nearest, keeps subnormals, and restores the caller's floating-point settings.
  *
  * Structs that callers fill have a documented meaning if all their bytes are 0: "All zero: ...".
  * New members are added at the end and mean nothing if they are 0. Initialise with = {0} or with

@@ -269,6 +269,21 @@ static void check_places(void)
     }
 }
 
+/* While another thread is in a call of the context, every call on it is refused. */
+static void check_one_thread(void)
+{
+    tl_in_call *const c = &tl_gpu_of(ctx->device)->in_call;
+    if (!check_ok(ctx, tl_call_begin(ctx, c), "a call begins")) return;
+    for (int verb = 0; verb < 4; verb++) {
+        const tally_status status = run(ctx, verb, N, out);
+        check(
+            status == TALLY_INVALID && strstr(tally_error(ctx), "ctx is in use by another thread"),
+            "verb %d beside a call of another thread: %d, %s", verb, (int)status, tally_error(ctx));
+    }
+    tl_call_end(c);
+    check_works("a call of another thread");
+}
+
 static void prepare(void)
 {
     tally *cpu = check_open(2, NULL);
@@ -289,6 +304,7 @@ static void check_device(const char *name)
     check_cache(name);
     if (!open_faked(name)) return;
     check_works("opening");
+    check_one_thread();
 #ifndef SANITIZED
     check_two_inputs();
 #endif

@@ -298,7 +298,6 @@ static void *calls_shared(void *number)
 static int one_at_a_time(void)
 {
     pthread_t thread[4];
-    tally *held = NULL;
     int failures = 0, status = 0;
     if (tally_open(&shared, "cpu,threads=2")) return 1;
     for (int k = 0; k < 3; k++) {
@@ -306,13 +305,13 @@ static int one_at_a_time(void)
         failures += tally_reduce(shared, operators[k], &in, wanted[k]) != TALLY_OK;
     }
 
-    if (tl_scratch_take(shared, &held)) return 1;
+    if (tl_call_begin(shared, &shared->in_call)) return 1;
     failures += call(0) != 1 || !strstr(tally_error(shared), "ctx is in use by another thread");
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) _exit(call(0) != 0 || call(1) != 0);
     waitpid(child, &status, 0);
-    tl_scratch_give(&held);
+    tl_call_end(&shared->in_call);
     failures += (status != 0) + (call(0) != 0);
 
     for (intptr_t k = 0; k < 4 && !SANITIZED; k++)

@@ -18,6 +18,9 @@ typedef struct tl_plan_entry {
 
 enum { TL_PLAN_ENTRIES = 4 };
 
+/* 0, or the number of the process in which a call runs. */
+typedef int tl_in_call;
+
 struct tally {
     struct tl_device *device;
     /* a context of several devices: one context per device, then NULL; else NULL */
@@ -28,7 +31,7 @@ struct tally {
     struct tl_user *users;            /* operators defined in this context, the newest first */
     struct tl_scratch_block *scratch; /* scratch memory of its threads */
     int scratch_threads;
-    int in_call; /* 0, or the number of the process in which a call uses the scratch memory */
+    tl_in_call in_call; /* which uses the scratch memory */
     char error[512];
     char report[256]; /* tally_verify's sentence */
 };
@@ -72,13 +75,16 @@ tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl
 
 enum { TL_SCRATCH_SLOTS = 5 };
 
+/* One call at a time. tl_call_begin refuses if another thread is in a call of c. */
+tally_status tl_call_begin(tally *ctx, tl_in_call *c);
+void tl_call_end(tl_in_call *c);
+
 /* Until the block ends, the scratch memory of ctx is this call's. If another thread's call has it,
  * returns from the function with a refusal. */
 #define TL_TAKE_SCRATCH(ctx) \
-    __attribute__((cleanup(tl_scratch_give))) tally *taken_ = NULL; \
-    TL_TRY(tl_scratch_take(ctx, &taken_))
-tally_status tl_scratch_take(tally *ctx, tally **taken);
-void tl_scratch_give(tally **taken);
+    TL_TRY(tl_call_begin(ctx, &(ctx)->in_call)); \
+    __attribute__((cleanup(tl_scratch_give), unused)) tally *const taken_ = ctx
+static inline void tl_scratch_give(tally *const *taken) { tl_call_end(&(*taken)->in_call); }
 
 /* Makes slots for `threads` threads. Call it outside of a parallel region. Returns 0 if out of
  * memory. */

@@ -91,19 +91,15 @@ static __attribute__((constructor)) void watch_forks(void)
         atomic_store(&forked, 1); /* forks could not be detected, so no thread is created */
 }
 
-tally_status tl_scratch_take(tally *ctx, tally **taken)
+tally_status tl_call_begin(tally *ctx, tl_in_call *c)
 {
     const int process = process_number;
-    if (__atomic_exchange_n(&ctx->in_call, process, __ATOMIC_ACQUIRE) == process)
-        return tl_invalid(ctx, "ctx is in use by another thread: open a context for each thread");
-    *taken = ctx;
-    return TALLY_OK;
+    return __atomic_exchange_n(c, process, __ATOMIC_ACQUIRE) != process
+               ? TALLY_OK
+               : tl_invalid(ctx, "ctx is in use by another thread: open a context for each thread");
 }
 
-void tl_scratch_give(tally **taken)
-{
-    if (*taken) __atomic_store_n(&(*taken)->in_call, 0, __ATOMIC_RELEASE);
-}
+void tl_call_end(tl_in_call *c) { __atomic_store_n(c, 0, __ATOMIC_RELEASE); }
 
 static void sleep_while(atomic_int *state, int value)
 {

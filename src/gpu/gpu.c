@@ -223,46 +223,46 @@ tally_status tl_gpu_adopt(tl_device *base, tally *ctx, void *object, void **poin
 
 /* ---- the caller's stream and allocator ---- */
 
-static tally_status use_stream(tl_gpu_device *d, void *stream)
+static tally_status use_stream(tl_gpu_device *d, tally *ctx, void *stream)
 {
     const tl_gpu_calls *const c = d->gpu->calls;
     int moves = 0, shared = 0;
     if (!c->use_stream)
-        return tl_unsupported(d->ctx, "stream: %s has no streams of the caller's", d->name);
+        return tl_unsupported(ctx, "stream: %s has no streams of the caller's", d->name);
     if (stream == d->handle) return TALLY_OK;
-    TL_TRY(c->enter(d->gpu, d->ctx));
+    TL_TRY(tl_gpu_begin(d, ctx));
 
-    tally_status status = c->check_stream(d->gpu, d->ctx, stream, &moves, &shared);
+    tally_status status = c->check_stream(d->gpu, ctx, stream, &moves, &shared);
     if (!status && moves) {
         tl_gpu_drain(d);
-        status = c->wait(d->gpu, d->ctx);
+        status = c->wait(d->gpu, ctx);
         if (!status) status = tl_gpu_move_to_host(d);
         if (!status) release_all(d);
     } else if (!status) {
         status = tl_gpu_leave_stream(d);
     }
 
-    if (!status) status = c->use_stream(d->gpu, d->ctx, stream);
+    if (!status) status = c->use_stream(d->gpu, ctx, stream);
     if (!status) d->handle = stream, d->stream = stream != NULL, d->shared = shared;
-    c->leave(d->gpu);
+    tl_gpu_end(d);
 
     return status;
 }
 
-static tally_status use_allocator(tl_gpu_device *d, const tally_allocator *a)
+static tally_status use_allocator(tl_gpu_device *d, tally *ctx, const tally_allocator *a)
 {
     if (!d->gpu->calls->run_stream)
-        return tl_unsupported(d->ctx, "allocator: memory of %s has no addresses", d->name);
+        return tl_unsupported(ctx, "allocator: memory of %s has no addresses", d->name);
     if (a && (!a->allocate || !a->release))
-        return tl_invalid(d->ctx, "allocator->%s is NULL: must be a function",
+        return tl_invalid(ctx, "allocator->%s is NULL: must be a function",
                           a->allocate ? "release" : "allocate");
     tally_status status =
-        tl_gpu_enter(d, d->ctx, "tally_use_allocator waits: call it before the capture");
+        tl_gpu_enter(d, ctx, "tally_use_allocator waits: call it before the capture");
     if (status) return status;
 
     if (d->persistent || tl_gpu_has_graphs(d)) {
         status =
-            tl_invalid(d->ctx,
+            tl_invalid(ctx,
                        "allocator: %s use memory of the context: call tally_use_allocator before "
                        "they are made",
                        d->persistent ? "streams of many sequences" : "graphs");
@@ -278,7 +278,6 @@ static tally_status use_allocator(tl_gpu_device *d, const tally_allocator *a)
 tally_status tl_gpu_use(tl_device *base, tally *ctx, tl_use what, const void *object)
 {
     tl_gpu_device *const d = tl_gpu_of(base);
-    d->ctx = ctx;
-    return what == TL_USE_STREAM ? use_stream(d, (void *)(uintptr_t)object)
-                                 : use_allocator(d, object);
+    return what == TL_USE_STREAM ? use_stream(d, ctx, (void *)(uintptr_t)object)
+                                 : use_allocator(d, ctx, object);
 }

@@ -210,12 +210,26 @@ tally_status tl_no_capture(tl_gpu_device *d, const char *why)
     return tl_is_captured(d) ? refuse(d, why) : TALLY_OK;
 }
 
+tally_status tl_gpu_begin(tl_gpu_device *d, tally *ctx)
+{
+    TL_TRY(tl_call_begin(ctx, &d->in_call));
+    d->ctx = ctx;
+    const tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) tl_call_end(&d->in_call);
+    return status;
+}
+
+void tl_gpu_end(tl_gpu_device *d)
+{
+    d->gpu->calls->leave(d->gpu);
+    tl_call_end(&d->in_call);
+}
+
 tally_status tl_gpu_enter(tl_gpu_device *d, tally *ctx, const char *refused)
 {
-    d->ctx = ctx;
     const tl_gpu_calls *const c = d->gpu->calls;
     uint64_t capture = 0;
-    tally_status status = c->enter(d->gpu, d->ctx);
+    tally_status status = tl_gpu_begin(d, ctx);
     if (status) return status;
 
     if (d->handle && c->capture) status = c->capture(d->gpu, d->ctx, &capture);
@@ -225,7 +239,7 @@ tally_status tl_gpu_enter(tl_gpu_device *d, tally *ctx, const char *refused)
     else if (!status && d->shared && !capture)
         status = tl_follow(d, TL_RUN, d->slot->event);
     if (status)
-        c->leave(d->gpu);
+        tl_gpu_end(d);
     else
         d->slot->busy = d->handle != NULL;
     return status;
@@ -237,7 +251,7 @@ void tl_gpu_leave(tl_gpu_device *d)
     if (d->shared && !tl_is_captured(d) &&
         !d->gpu->calls->mark(d->gpu, NULL, TL_RUN, d->slot->event))
         d->slot->busy = 0;
-    d->gpu->calls->leave(d->gpu);
+    tl_gpu_end(d);
 }
 
 tally_status tl_gpu_leave_stream(tl_gpu_device *d)

@@ -69,7 +69,8 @@ typedef struct {
     tl_device base;
     tl_gpu *gpu;
     tl_device *cpu; /* tl_gpu_processors */
-    tally *ctx;     /* of the call, from tl_gpu_enter to tl_gpu_leave */
+    tally *ctx;     /* of the call, from tl_gpu_begin to tl_gpu_end */
+    tl_in_call in_call;
     char name[32];
     int host; /* host memory of this call may still be read: wait before returning */
 
@@ -120,9 +121,13 @@ static inline tally_status tl_reached(tl_gpu_device *d, int event)
     return d->gpu->calls->reached(d->gpu, d->ctx, event);
 }
 
-/* ---- memory.c: between enter and leave, but for tl_gpu_enter itself ---- */
+/* ---- memory.c: between enter and leave, but for the calls that begin one ---- */
 
-/* tl_gpu_enter: calls->enter, and chooses the slot of the stream. refused: NULL, or why the call
+/* A call of ctx begins, if no other thread is in one: calls->enter and leave. */
+tally_status tl_gpu_begin(tl_gpu_device *d, tally *ctx);
+void tl_gpu_end(tl_gpu_device *d);
+
+/* tl_gpu_enter: begins a call, and chooses the slot of the stream. refused: NULL, or why the call
  * cannot be captured into a graph. After a failure tl_gpu_leave must not be called. */
 tally_status tl_gpu_enter(tl_gpu_device *d, tally *ctx, const char *refused);
 void tl_gpu_leave(tl_gpu_device *d);
