@@ -26,7 +26,7 @@ enum {
     SPILL_MOST = 80,
     BYTES_SCAN_SPILL_MOST = 96,
     WORDS_SPILL_MOST = 4,
-    SHORTS_SPILL_MOST = 16, /* pack_columns, which is faster so than with more registers */
+    SHORTS_SPILL_MOST = 16, /* short_columns, which is faster so than with more registers */
     PAIRS_SPILL_MOST = 320
 };
 /* Of large states: their scans in one launch are faster with two groups that spill than with one
@@ -112,7 +112,7 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
     /* exact: the registers of far values, six of 8 bytes, which few lanes need. window_table, walks
      * and scans of bytes were timed with what they spill (bench/results/2026-11-26-h200.txt,
      * -windows.txt); so was scan_down of 4 bytes an element, whose 64 rows are faster than 32,
-     * and pack_columns of large states (bench/tried.md) */
+     * and short_columns of large states (bench/tried.md) */
     const int some = scalar->user || print || !strcmp(shape, "exact") ||
                      !strcmp(shape, "window_table") || !strncmp(shape, "window_walk", 11) ||
                      !strncmp(shape, "window_last", 11) || !strncmp(shape, "window_nodes", 12),

@@ -48,7 +48,7 @@ for shape in 16x4 204x4 100x70 2000x3; do
     want=$(head -n "$n" elements | columns cpu --shape "$shape")
     [ -n "$want" ] && [ "$got" = "$want" ] || { echo "FAILED: sum of f32 down columns, $shape: $got, not $want"; failed=1; }
 done
-# PoCL 3.1 makes wrong code of a kernel that calls a function with a barrier at two places (pack_columns in short_columns.cl).
+# PoCL 3.1 makes wrong code of a kernel that calls a function with a barrier at two places (short_columns in short_columns.cl).
 # Another run of three has it.
 few_rows() { "$TALLY_CLI" reduce var --quiet --dtype f32 --digest --axis 0 --shape 20x20480 --device "$1" elements 2>&1; }
 if [ -n "${TALLY_TEST_LONG-}" ] || [ $((turn % 3)) = 2 ]; then

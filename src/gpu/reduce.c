@@ -95,14 +95,14 @@ static int words_log(const tl_gpu_device *d, const tl_batch *b, const tl_results
                : 0;
 }
 
-/* log2 of the columns of a block of pack_columns, which takes short columns if they keep the device
+/* log2 of the columns of a block of short_columns, which takes columns if they keep the device
  * busy; 0: it does not. Its parts have PART << *more elements, as few as leave place for the nodes
  * of two warps. */
-static int pack_log(const tl_gpu_device *d, const tl_batch *b, int *more)
+static int short_log(const tl_gpu_device *d, const tl_batch *b, int *more)
 {
     enum { LEAST = 5, BUSY = 3 };
     const int64_t nodes = COLUMN_NODES(b->state_bytes);
-    const int most = d->gpu->calls->single_launch ? PACK_MORE(b->state_bytes) : 0;
+    const int most = d->gpu->calls->single_launch ? PART_MORE(b->state_bytes) : 0;
     for (int least = LEAST + 1; least >= LEAST; least--)
         for (*more = 0; *more <= most; ++*more) {
             const int64_t large = b->n >> (PART_LOG + *more),
@@ -138,15 +138,15 @@ static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl
     const column_nodes c = whole_nodes(b, chunk_log);
     const int element = b->plan->op->elem_bytes, few = chunks && c.down == 1;
     int more = 0;
-    const int packed = chunks ? 0 : pack_log(l->d, b, &more), words = words_log(l->d, b, r),
-              each = b->n < PART ? PACK_EACH(b->n) : 1;
+    const int block_log = chunks ? 0 : short_log(l->d, b, &more), words = words_log(l->d, b, r),
+              each = b->n < PART ? SHORT_EACH(b->n) : 1;
     int64_t log = WHOLE_LOG, each_log = THREAD_LOG;
     assert(work < 2 * COLUMNS_WHOLE);
 
-    if (packed)
-        return TL_GO_AS(l, pack_columns, ((b->rows - 1) >> (packed + words)) / each + 1,
-                        TL_EACH_JOB, .batch = *b->all, .log = packed, .more = more, .words = words,
-                        .results = r->arguments);
+    if (block_log)
+        return TL_GO_AS(l, short_columns, ((b->rows - 1) >> (block_log + words)) / each + 1,
+                        TL_EACH_JOB, .batch = *b->all, .log = block_log, .more = more,
+                        .words = words, .results = r->arguments);
 
     while (log && b->rows >> log < busy && 1 << (WHOLE_LOG - log + THREAD_LOG) < work &&
            (few || element << log > SECTOR || b->rows <= 1 << (log - 1)))

@@ -21,12 +21,14 @@ enum { COLUMNS_LOG = 12, COLUMNS_WHOLE = 1 << COLUMNS_LOG };
 #define COLUMNS_EACH_LOG(elem, state) \
     ((state) > 8 ? 0 : (elem) == 1 ? 2 : (elem) == 2 || (state) >= 4)
 #define COLUMNS_BLOCK_LOG(elem, state) (5 + COLUMNS_EACH_LOG(elem, state))
-/* nodes of a block, in local memory; pack_columns: log2 of the elements of a part, and of the most
- * parts; columns of a thread, if they have so few elements */
+/* Nodes of a block, in local memory. */
 #define COLUMN_NODES(state) ((state) > 16 ? 512 : (state) > 8 ? 1024 : (state) > 4 ? 2048 : 4096)
+
+/* short_columns: elements of a part, which may be 2^PART_MORE times as many; log2 of the most
+ * parts; the columns of a thread, if they have n < PART elements. */
 enum { PART_LOG = 4, PART = 1 << PART_LOG, PARTS_LOG = 6 };
-#define PACK_MORE(state) ((state) > 8 && (state) <= 16 ? 3 : 0)
-#define PACK_EACH(n)     ((n) <= PART / 4 ? 4 : (n) <= PART / 2 ? 2 : 1)
+#define PART_MORE(state) ((state) > 8 && (state) <= 16 ? 3 : 0)
+#define SHORT_EACH(n)    ((n) <= PART / 4 ? 4 : (n) <= PART / 2 ? 2 : 1)
 /* The alignment of `bytes` of results that a thread stores by one access. */
 #define UNIT_ALIGN(bytes) ((bytes) < 16 ? (bytes) : 16)
 

@@ -4,16 +4,17 @@
 /* The n elements of a column from index `at` on, a multiple of PART; n <= PART. */
 typedef struct {
     int at, n;
-} few_range;
+} column_part;
 
 /* node[i]: the last of 2^i of these elements. */
 typedef struct {
     state node[PART_LOG + 1];
-} few_nodes;
+} part_nodes;
 
-/* e: `most` >= n elements of each column. All threads have the same n, so the columns stand inside
+/* Folds n elements of each column. e: `most` >= n of each. All threads have the same n, so the columns stand inside
  * of what n decides. */
-fn void fold_few(few_nodes *f, const elem *e, const int columns, const int most, few_range r, par p)
+fn void fold_short_part(part_nodes *f, const elem *e, const int columns, const int most,
+                        column_part r, par p)
 {
     UNROLL for (int k = 0; k < most; k++)
     {
@@ -33,7 +34,7 @@ fn void fold_few(few_nodes *f, const elem *e, const int columns, const int most,
 
 /* Appends these elements to v[c], which is S of those before them, if there are any (have). For
  * narrow elements n says so after the first node, which takes fewer registers. */
-fn void append_few(state *v, int have, const few_nodes *f, const int columns, few_range r)
+fn void append_short_part(state *v, int have, const part_nodes *f, const int columns, column_part r)
 {
     UNROLL for (int i = PART_LOG - 1; i >= 0; i--)
     {
@@ -51,10 +52,10 @@ fn void append_few(state *v, int have, const few_nodes *f, const int columns, fe
 }
 
 /* Columns of at most PART / each elements: a thread has `each`, WHOLE_THREADS apart. */
-fn void pack_few(batch b, results out, const int each)
+fn void columns_of_thread(batch b, results out, const int each)
 {
     const int most = PART / each, n = (int)b.n;
-    const few_range all = {0, n};
+    const column_part all = {0, n};
     const i64 first = group_index() * WHOLE_THREADS * each + thread_index();
     elem e[PART];
     UNROLL for (int c = 0; c < each; c++)
@@ -66,10 +67,10 @@ fn void pack_few(batch b, results out, const int each)
     UNROLL for (int c = 0; c < each; c++)
     {
         const i64 s = first + c * WHOLE_THREADS;
-        few_nodes few;
+        part_nodes nodes;
         maybe v = nothing(b.p);
-        fold_few(&few, e + c * most, 1, most, all, b.p);
-        append_few(&v.s, 0, &few, 1, all);
+        fold_short_part(&nodes, e + c * most, 1, most, all, b.p);
+        append_short_part(&v.s, 0, &nodes, 1, all);
         v.have = n > 0;
         if (s < b.seqs) store_reduced(out, b, s, v, n);
     }
@@ -77,13 +78,13 @@ fn void pack_few(batch b, results out, const int each)
 
 /* The same of words: a word has the elements of a row of EACH neighbouring columns, whose results
  * are stored together. */
-fn void pack_words(batch b, results out, const int each)
+fn void words_of_thread(batch b, results out, const int each)
 {
 #if TL_SIZE < 4 && OP_INPUTS == 1 && OP_LANES == 1
     typedef struct ALIGNED(UNIT_ALIGN(EACH * TL_OUT_SIZE)) {
         result of[EACH];
     } unit;
-    const few_range all = {0, (int)b.n};
+    const column_part all = {0, (int)b.n};
     const int most = PART / each, n = (int)b.n;
     const i64 step = b.stride * TL_SIZE,
               first = (group_index() * WHOLE_THREADS * each + thread_index()) * EACH;
@@ -101,13 +102,13 @@ fn void pack_words(batch b, results out, const int each)
     {
         const i64 s = first + c * WHOLE_THREADS * EACH;
         elem e[EACH * PART];
-        few_nodes few[EACH];
+        part_nodes nodes[EACH];
         state v[EACH];
         unit r;
         UNROLL for (int i = 0; i < EACH; i++) UNROLL for (int k = 0; k < most; k++)
             e[i * most + k] = (elem)(w[c * most + k] >> i * TL_SIZE * 8);
-        fold_few(few, e, EACH, most, all, b.p);
-        append_few(v, 0, few, EACH, all);
+        fold_short_part(nodes, e, EACH, most, all, b.p);
+        append_short_part(v, 0, nodes, EACH, all);
         UNROLL for (int i = 0; i < EACH; i++) r.of[i] =
             n ? lower(v[i], (real)(n + b.p.origin), 0, b.p) : empty(b.p);
         if (s < b.seqs) *(GLOBAL unit *)(out.x + s * TL_OUT_SIZE) = r;
@@ -133,21 +134,21 @@ fn maybe append_nodes(maybe before, LOCAL state *node, int count, int size, i64 
 /* The node of the PART elements of a column from index `at` on. */
 fn state fold_part(GLOBAL const u8 *x, i64 step, int at, par p)
 {
-    const few_range all = {at, PART};
+    const column_part all = {at, PART};
     elem e[PART];
-    few_nodes few;
+    part_nodes nodes;
     load_column(e, PART, x, step);
-    fold_few(&few, e, 1, PART, all, p);
-    return few.node[PART_LOG];
+    fold_short_part(&nodes, e, 1, PART, all, p);
+    return nodes.node[PART_LOG];
 }
 
 /* The same of PART << more elements. */
 fn state fold_large_part(GLOBAL const u8 *x, i64 step, int at, int more, par p)
 {
-    state v, left[PACK_MORE(sizeof(state)) + 1];
+    state v, left[PART_MORE(sizeof(state)) + 1];
     for (int j = 1; j <= 1 << more; j++, at += PART, x += PART * step) {
         v = fold_part(x, step, at, p);
-        UNROLL for (int i = 0; i < PACK_MORE(sizeof(state)); i++)
+        UNROLL for (int i = 0; i < PART_MORE(sizeof(state)); i++)
         {
             const int last = j & ((2 << i) - 1);
             if (last == 0) v = TWIN(left[i], v, PART << i);
@@ -160,7 +161,7 @@ fn state fold_large_part(GLOBAL const u8 *x, i64 step, int at, int more, par p)
 /* The threads of a column take parts of PART << more elements in turns, and then parts of PART, so
  * that they go down together; the one that has the elements after the last part computes the
  * result. */
-fn void pack_parts(batch b, results out, int log, const int more, LOCAL state *node)
+fn void parts_of_columns(batch b, results out, int log, const int more, LOCAL state *node)
 {
     const int t = thread_index(), column = t & ((1 << log) - 1), turns = WHOLE_THREADS >> log,
               turn = t >> log, n = (int)b.n, size = PART << more, large = n / size,
@@ -168,9 +169,9 @@ fn void pack_parts(batch b, results out, int log, const int more, LOCAL state *n
     const i64 s = (group_index() << log) + column, step = b.stride * TL_SIZE;
     const int has = s < b.seqs, last = has && turn == (parts & (turns - 1));
     GLOBAL const u8 *const x = b.x + s * b.row_stride * TL_SIZE;
-    const few_range after = {n - rest, rest};
+    const column_part after = {n - rest, rest};
     elem e[PART];
-    few_nodes few;
+    part_nodes nodes;
 
     for (int part = turn; has && part < parts; part += turns) {
         const int at = part < large ? part * size : large * size + (part - large) * PART;
@@ -180,42 +181,42 @@ fn void pack_parts(batch b, results out, int log, const int more, LOCAL state *n
     }
     if (last) {
         load_few(e, PART - 1, x + (n - rest) * step, step, rest);
-        fold_few(&few, e, 1, PART - 1, after, b.p);
+        fold_short_part(&nodes, e, 1, PART - 1, after, b.p);
     }
     BARRIER();
     if (last) {
         node += column;
         maybe all = append_nodes(nothing(b.p), node, large, size, 0, log);
         if (more) all = append_nodes(all, node + (large << log), small, PART, large * size, log);
-        append_few(&all.s, TL_SIZE < 4 || all.have, &few, 1, after);
+        append_short_part(&all.s, TL_SIZE < 4 || all.have, &nodes, 1, after);
         store_reduced(out, b, s, all, n);
     }
 }
 
-#define PACK_BLOCKS \
+#define SHORT_BLOCKS \
     (TL_SIZE == 4 && sizeof(state) > 8 && sizeof(state) <= 16 ? 4 \
      : TL_SIZE > 4 || sizeof(state) > 4                       ? 3 \
                                                               : 5)
 /* Short columns, if they are many: a block has 2^log; of fewer than PART elements, its threads have
  * some columns or words each. */
-KERNEL_OF(pack_columns)
+KERNEL_OF(short_columns)
 {
     SHARED state node[COLUMN_NODES(sizeof(state))];
     VIEWS_OF_PARAMETERS;
     b.flags &= STATES; /* columns are not chosen by ids */
-    const int each = b.n < PART ? PACK_EACH(b.n) : 0;
+    const int each = b.n < PART ? SHORT_EACH(b.n) : 0;
     if (each == 4)
-        words ? pack_words(b, out, 4) : pack_few(b, out, 4);
+        words ? words_of_thread(b, out, 4) : columns_of_thread(b, out, 4);
     else if (each == 2)
-        words ? pack_words(b, out, 2) : pack_few(b, out, 2);
+        words ? words_of_thread(b, out, 2) : columns_of_thread(b, out, 2);
     else if (each)
-        words ? pack_words(b, out, 1) : pack_few(b, out, 1);
+        words ? words_of_thread(b, out, 1) : columns_of_thread(b, out, 1);
 #ifdef TL_CUDA /* PoCL compiles two such calls wrongly (test_opencl.sh) */
-    else if (PACK_MORE(sizeof(state)) && more)
-        pack_parts(b, out, (int)log, (int)more, node);
+    else if (PART_MORE(sizeof(state)) && more)
+        parts_of_columns(b, out, (int)log, (int)more, node);
 #endif
     else
-        pack_parts(b, out, (int)log, 0, node);
+        parts_of_columns(b, out, (int)log, 0, node);
 }
 
 /* n items of a column in parts of 2^size_log; an item has `unit` elements, and `before` elements
