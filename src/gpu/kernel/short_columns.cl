@@ -11,8 +11,8 @@ typedef struct {
     state node[PART_LOG + 1];
 } part_nodes;
 
-/* Folds n elements of each column. e: `most` >= n of each. All threads have the same n, so the columns stand inside
- * of what n decides. */
+/* Folds n elements of each column. e: `most` >= n of each. All threads have the same n, so the
+ * columns stand inside of what n decides. */
 fn void fold_short_part(part_nodes *f, const elem *e, const int columns, const int most,
                         column_part r, par p)
 {
@@ -34,7 +34,8 @@ fn void fold_short_part(part_nodes *f, const elem *e, const int columns, const i
 
 /* Appends these elements to v[c], which is S of those before them, if there are any (have). For
  * narrow elements n says so after the first node, which takes fewer registers. */
-fn void append_short_part(state *v, int have, const part_nodes *f, const int columns, column_part r)
+fn void append_short_part(state *v, int have, const part_nodes *f, const int columns,
+                          column_part r)
 {
     UNROLL for (int i = PART_LOG - 1; i >= 0; i--)
     {
