@@ -20,7 +20,7 @@ const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t 
     static const char *const two[] = {"min", "max"};
     if (lanes == 1)
         snprintf(buffer, bytes, "%s", op);
-    else if (lanes == 2 && !strncmp(op, "minmax", 6))
+    else if (lanes == 2 && (!strncmp(op, "minmax", 6) || !strncmp(op, "nanminmax", 9)))
         snprintf(buffer, bytes, "%s.%s", op, two[lane]);
     else
         snprintf(buffer, bytes, "%s.%d", op, lane);

@@ -38,6 +38,7 @@ for v in 'reduce minmax --axis 1 m.npy' 'scan minmax m.npy' 'window minmax -w 2 
     has "tally $v | tail -n 1" "^[0-9]$t[0-9]\$"
     ok "tally $v --to csv | sed -n 1p" minmax.min,minmax.max
     ok "tally $v -o x.csv && head -n 1 x.csv" minmax.min,minmax.max
+    ok "tally ${v/minmax/nanminmax} --to csv | sed -n 1p" nanminmax.min,nanminmax.max
 done
 ok 'tally reduce sum a.txt --to csv' $'sum\n15'
 ok 'tally scan sum --axis 0 m.npy --to csv' $'sum.0,sum.1,sum.2\n1,2,3\n5,7,9'

@@ -246,46 +246,77 @@ static void strided(tally *ctx, const check_operator *o)
     }
 }
 
-/* A few of the columns, beside each alone; scans of all, beside those on one thread. */
+/* The call on columns and one of them alone: a scan, or a reduction if not. */
+static void call_columns(tally *ctx, const check_operator *o, const tally_view *in,
+                         const tally_view *out, const tally_scan_options *scan)
+{
+    check_ok(ctx,
+             scan ? tally_scan(ctx, o->op, in, out, scan)
+                  : tally_reduce(ctx, o->op, in, (void *)(uintptr_t)out->data),
+             o->op);
+}
+
+/* Columns, of which threads take strips or blocks of rows: all results beside those of one thread,
+ * and of a column alone. Scans may begin with a value, and may overwrite the elements. */
 static void columns(tally *ctx, const check_operator *o)
 {
-    static const int64_t counts[] = {2, 9, 16, 64, 65, 130, 450, 700};
-    const int64_t size = o->result, most = size > o->bytes ? size : o->bytes,
-                  count = counts[check_below(8)], pitch = count + check_below(3),
-                  n = N * 8 / most / pitch - check_below(300);
-    const tally_scan_options e = {.exclusive = (int)check_below(2), .reverse = (int)check_below(2)};
-    const tally_view in = {x, o->dtype, count, n, 1, pitch, NULL, NULL, 0},
-                     out = {got, o->info.output, count, n, 1, pitch, NULL, NULL, 0};
-    check_fill(x, o->dtype, n * pitch, (int)check_below(TL_DATA_KINDS));
+    const int64_t size = o->result, most = check_below(3);
+    const int64_t count = 2 + check_below(most ? most > 1 ? 4000 : 700 : 40);
+    const int64_t pitch = count + check_below(3), column = check_below(count);
+    const int64_t bytes = (1 + check_below(check_below(4) ? 4 : 11)) << 18;
+    const int64_t all = tl_min(bytes / o->bytes + check_below(2000), N * 7 / size);
+    const int64_t n = 2 + all / pitch;
+    const int in_place = size == o->bytes && check_below(4) == 0;
+    const tally_scan_options e = {.exclusive = (int)check_below(2),
+                                  .reverse = (int)check_below(2),
+                                  .init = o->info.seedable && check_below(2) ? x : NULL};
+    check_fill(x, o->dtype, n * pitch, (tl_data)check_below(TL_DATA_KINDS));
+    if (check_below(2)) /* extremes come late */
+        memset(x, 1, (size_t)(check_below(n) * pitch * o->bytes));
     for (int verb = 0; verb < 2; verb++) {
+        const tally_scan_options *const scan = verb ? &e : NULL;
         const int64_t results = verb ? n : 1;
-        tally_status status =
-            verb ? tally_scan(ctx, o->op, &in, &out, &e) : tally_reduce(ctx, o->op, &in, got);
-        check_ok(ctx, status, o->op);
-        for (int k = 0; k < 4; k++) {
-            const int64_t column = k ? check_below(count) : count - 1;
-            const tally_view flat = tally_flat(packed, o->dtype, n),
-                             law = tally_flat(want, o->info.output, n);
-            pack(packed, x + column * o->bytes, pitch, n, o->bytes);
-            status = verb ? tally_scan(one, o->op, &flat, &law, &e)
-                          : tally_reduce(one, o->op, &flat, want);
-            check_ok(one, status, o->op);
-            pack(packed, got + column * size, pitch, results, size);
-            check_same(packed, want, results, size,
-                       "%s %s of %s: column %lld of %lld, n=%lld, %s x%d", verb ? "scan" : "reduce",
-                       o->op, tally_dtype_name(o->dtype), (long long)column, (long long)count,
-                       (long long)n, tally_isa(ctx), tally_threads(ctx));
+        tally_view in = {x, o->dtype, count, n, 1, pitch, NULL, NULL, 0, NULL}, out = in, law,
+                   one_in = tally_flat(packed, o->dtype, n);
+        out.dtype = o->info.output;
+        law = out, law.data = want, out.data = got;
+        memset(want, 0x5a, (size_t)(results * pitch * size));
+        memset(got, 0x5a, (size_t)(results * pitch * size));
+        call_columns(one, o, &in, &law, scan);
+        pack(packed, x + column * o->bytes, pitch, n, o->bytes);
+        if (verb && in_place) {
+            in.data = got;
+            for (int64_t at = 0; at < n * pitch * size; at += pitch * size)
+                memcpy(got + at, x + at, (size_t)(count * size));
         }
-        if (!verb) continue;
-        tally_view all = out;
-        all.data = want;
-        check_ok(one, tally_scan(one, o->op, &in, &all, &e), o->op);
-        int same = 1;
-        for (int64_t i = 0; i < n * pitch; i += pitch)
-            same &= !memcmp(got + i * size, want + i * size, (size_t)(count * size));
-        check(same, "scan %s of %s: %lld of %lld columns, %s x%d", o->op,
-              tally_dtype_name(o->dtype), (long long)count, (long long)pitch, tally_isa(ctx),
-              tally_threads(ctx));
+        call_columns(ctx, o, &in, &out, scan);
+        check_same(got, want, verb ? n * pitch : count, size,
+                   "%s %s of %s: %lld of %lld columns, n=%lld, %s x%d", verb ? "scan" : "reduce",
+                   o->op, tally_dtype_name(o->dtype), (long long)count, (long long)pitch,
+                   (long long)n, tally_isa(ctx), tally_threads(ctx));
+        pack(packed + N * 4, want + column * size, pitch, results, size);
+        law = tally_flat(want, o->info.output, n);
+        call_columns(one, o, &one_in, &law, scan);
+        check_same(packed + N * 4, want, results, size, "%s %s of %s: column %lld of %lld, n=%lld",
+                   verb ? "scan" : "reduce", o->op, tally_dtype_name(o->dtype), (long long)column,
+                   (long long)count, (long long)n);
+    }
+}
+
+/* Columns of random operators, of which those of narrow types have loops of their own. */
+static void many_columns(tally *ctx)
+{
+    static const struct {
+        const char *op;
+        tally_dtype dtype;
+    } narrow[] = {
+        {"max", TALLY_F16}, {"min", TALLY_I8}, {"nanmax", TALLY_BF16}, {"any", TALLY_U16}};
+    for (int k = 0; k < (check_quick ? 3 : 8); k++) {
+        const int64_t which = check_below(8);
+        check_operator o;
+        if (which > 3 || !check_operator_make(&o, narrow[which].op, narrow[which].dtype, 0))
+            o = check_operator_random();
+        columns(ctx, &o);
     }
 }
 
@@ -357,6 +388,7 @@ int main(void)
             strided(ctx, &o);
             columns(ctx, &o);
         }
+        many_columns(ctx);
         tally_close(ctx);
     }
     again();

@@ -307,6 +307,10 @@ static int one_at_a_time(void)
 
     if (tl_call_begin(shared, &shared->in_call)) return 1;
     failures += call(0) != 1 || !strstr(tally_error(shared), "ctx is in use by another thread");
+    const tally_view columns = tally_columns(x, TALLY_F64, N / COLUMNS, COLUMNS);
+    tally_fragment *f = NULL;
+    failures += tally_fragment_of_view(shared, "sum", &columns, 0, &f) != TALLY_INVALID;
+    tally_fragment_free(f);
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) _exit(call(0) != 0 || call(1) != 0);

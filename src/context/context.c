@@ -218,7 +218,7 @@ typedef struct tl_scratch_block {
 
 int tl_scratch_begin(tally *ctx, int threads)
 {
-    assert(threads >= 1);
+    assert(threads >= 1 && __atomic_load_n(&ctx->in_call, __ATOMIC_RELAXED));
     if (threads <= ctx->scratch_threads) return 1;
     const size_t slots = TL_SCRATCH_SLOTS;
     block *more = realloc(ctx->scratch, (size_t)threads * slots * sizeof *more);

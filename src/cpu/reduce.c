@@ -177,6 +177,7 @@ tally_status tl_slab_nodes(tally *ctx, const tl_plan *plan, int threads, const t
     }
 
     tl_lanes_job job;
+    TL_TAKE_SCRATCH(ctx);
     tl_lanes_begin(&job, plan, in);
     return tl_lanes_nodes(ctx, &job, threads, of, states)
                ? TALLY_OK
