@@ -36,17 +36,15 @@ elseif(NOT cuda_kernels STREQUAL "none" AND NOT cuda_here)
           "TALLY_CUDA_KERNELS=none")
 endif()
 
-# The compiler of archives: the operators' tables and texts, no kernels of processors.
+# The compiler of archives: the operators' tables and texts, and what it calls of the library, without kernels of
+# processors and without an archive.
 if(cuda_here)
-  add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/context/operators.c
-    src/context/context.c src/context/threads.c src/context/processors.c
-    src/dtype/dtype.c src/dtype/format.c src/dtype/number.c src/exact/exact.c src/exact/ratio.c
-    src/gpu/program.c src/gpu/text.c src/gpu/operators.c
-    src/gpu/cuda/nvrtc.c $<TARGET_OBJECTS:tally_texts>
-    ${scalar_objects})
+  add_library(tally_core STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:tally_objects>)
+  add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c $<TARGET_OBJECTS:tally_texts> ${scalar_objects})
   target_include_directories(make_kernels PRIVATE src include)
   target_compile_definitions(make_kernels PRIVATE TALLY_BUILDING)
-  target_link_libraries(make_kernels PRIVATE Threads::Threads m ${CMAKE_DL_LIBS})
+  target_link_libraries(make_kernels PRIVATE tally_core Threads::Threads m ${CMAKE_DL_LIBS})
+  target_compile_options(make_kernels PRIVATE ${light})
 endif()
 
 # An object library NAME that holds the archive of SET for ARCHS, or an empty one (src/gpu/cuda/cuda.h). The assembler

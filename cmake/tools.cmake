@@ -7,6 +7,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c) # test/plant/run has a tree without 
   target_include_directories(tally_cli PRIVATE ladder src) # src: only context/context.h (test/layers.sh)
   set_target_properties(tally_cli PROPERTIES OUTPUT_NAME tally)
   target_link_libraries(tally_cli PRIVATE tally_static m)
+  target_compile_options(tally_cli PRIVATE ${light})
 endif()
 
 # The extensions for databases (sql/, doc/sql.md) where the headers of the engine are.

@@ -124,6 +124,8 @@ if(lesson)
 endif()
 add_library(tally_ladder OBJECT ${ladder_sources} ${PROJECT_BINARY_DIR}/ladder_texts.c)
 target_include_directories(tally_ladder PRIVATE include ladder src)
+list(FILTER ladder_sources EXCLUDE REGEX "/(model/[a-z]+|host|ceiling)\\.c$")
+set_source_files_properties(${ladder_sources} PROPERTIES COMPILE_OPTIONS "${light}")
 if(lesson)
   set_property(SOURCE ladder/lesson.c APPEND PROPERTY COMPILE_DEFINITIONS "LESSON_WASM=\"${lesson}\""
                "LESSON_SUM=\"${lesson}.h\"")

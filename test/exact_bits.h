@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Sums as 4608 single bits: integers are added, divided and rounded bit by bit; operators and
- * data that make exact sums hard. Part of test_exact.c. */
+ * Sums as integers of 4608 bits, added a word at a time, divided and rounded bit by bit; operators
+ * and data that make exact sums hard. Part of test_exact.c. */
 #ifndef TALLY_TEST_EXACT_BITS_H
 #define TALLY_TEST_EXACT_BITS_H
 #include "check.h"
@@ -13,18 +13,15 @@ typedef struct {
     int64_t nan, plus, minus, count;
 } exactly;
 
+/* Adds m 2^at, m < 2^64. */
 static void add_magnitude(uint32_t *w, uint64_t m, int at)
 {
-    for (int b = 0; b < 53; b++)
-        if (m >> b & 1) {
-            int i = at + b;
-            uint64_t carry = (uint64_t)1 << (i & 31);
-            for (int k = i >> 5; carry; k++) {
-                carry += w[k];
-                w[k] = (uint32_t)carry;
-                carry >>= 32;
-            }
-        }
+    unsigned __int128 rest = (unsigned __int128)m << (at & 31);
+    for (int k = at >> 5; rest; k++) {
+        rest += w[k];
+        w[k] = (uint32_t)rest;
+        rest >>= 32;
+    }
 }
 
 static void take_in(exactly *e, tally_dtype d, const char *x)
@@ -83,23 +80,24 @@ static void value_of(const exactly *e, const check_operator *o, void *to)
     while (k >= 0 && a[k] == b[k]) k--;
     const int negative = k >= 0 && a[k] < b[k];
     if (negative) a = e->below, b = e->above;
+    const int top = FRACTION + 32 * (k + 1); /* every bit from here on is 0 */
     memset(bit, 0, sizeof bit);
     int64_t borrow = 0;
-    for (int i = 0; i < WORDS; i++) {
+    for (int i = 0; i <= k; i++) {
         const int64_t digit = (int64_t)a[i] - b[i] + borrow;
         borrow = digit < 0 ? -1 : 0;
         for (int j = 0; j < 32; j++) bit[FRACTION + 32 * i + j] = (unsigned char)(digit >> j & 1);
     }
     if (mean) {
         unsigned __int128 left = 0;
-        for (int i = BITS - 1; i >= 0; i--) {
+        for (int i = top - 1; i >= 0; i--) {
             left = left << 1 | bit[i];
             bit[i] = left >= (uint64_t)n;
             if (bit[i]) left -= (uint64_t)n;
         }
         rest = left != 0;
     }
-    int first = BITS - 1;
+    int first = top - 1;
     while (first >= 0 && !bit[first]) first--;
     const int least = FRACTION + 1074 + (wide ? 0 : 1074 - 149),
               last = first - mantissa > least ? first - mantissa : least;

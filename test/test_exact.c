@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums beside integer arithmetic of any width that does nothing else: a sum as 4608 single
- * bits, divided and rounded bit by bit. Every shape, view, type, instruction set and number of
+ * Exact sums beside integer arithmetic of any width that does nothing else: a sum as 4608 bits,
+ * divided and rounded bit by bit. Every shape, view, type, instruction set and number of
  * threads; pairs and validity; plain data; bad arguments. */
 #include "check.h"
 #include "exact_inputs.h"

@@ -10,7 +10,7 @@ export XDG_CACHE_HOME=$work/cache TMPDIR=$work/temporary LC_ALL=C
 unset TALLY_DEVICE TALLY_THREADS TALLY_ISA
 mkdir "$TMPDIR" "$work/empty" && cd "$work" || exit 1
 cp "$TALLY_SOURCE"/examples/operators/*.h .
-# Without optimization, which takes most of the compiler's time: test_user.c has it. The law's flags undo -ffast-math.
+# Without optimization, which takes most of the compiler's time: test_user.c has some. The law's flags undo -ffast-math.
 # shellcheck disable=SC2016 # the words of the script
 printf '#!/bin/sh\nexec %s -ffast-math "$@" -O0\n' "${CC:-cc}" >quick-cc
 chmod +x quick-cc
