@@ -8,10 +8,10 @@ enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
 typedef struct {
     LOCAL state *node, *upper; /* nodes of groups of elements, and of groups of nodes */
     LOCAL elem *x;
-    LOCAL i64 *offsets;          /* offsets of the next job's segments */
-    LOCAL u32 *begins;           /* begins of this job's segments */
-    LOCAL u32 *marks;            /* bit g: group g of the window is the first one of a segment */
-    LOCAL u8 *marked;            /* and the segment's number in the window */
+    LOCAL i64 *offsets; /* offsets of the next job's segments */
+    LOCAL u32 *begins;  /* begins of this job's segments */
+    LOCAL u32 *marks;   /* bit g: group g of the tile is the first one of a segment */
+    LOCAL u8 *marked;   /* and the segment's number in the tile */
 
     /* elements between these may be read 16 bytes at a time; NULL: none */
     GLOBAL const u8 *low, *high;
@@ -21,29 +21,29 @@ typedef struct {
     int by_lanes;        /* jobs that fit may be done a segment in each lane */
 } segmented;
 
-/* Sequences first to first + count - 1 of the batch, which a warp takes at a time (not a window of
- * the verb). count 0: there are no more. */
+/* Sequences first to first + count - 1 of the batch, which a warp takes at a time. count 0: there
+ * are no more. */
 typedef struct {
-    i64 job, first, base;         /* base: offset of its first element, in elements */
-    int at, count, all;           /* at: index of `first` in the job; all: sequences of the job */
+    i64 job, first, base; /* base: offset of its first element, in elements */
+    int at, count, all;   /* at: index of `first` in the job; all: sequences of the job */
     /* elements: staged in local memory; off: where they begin there */
     int elements, off;
-    int by_lanes;                 /* true: the job is done so */
-    LOCAL u32 *begin;             /* begin of the first sequence */
-} window;
+    int by_lanes;     /* true: the job is done so */
+    LOCAL u32 *begin; /* begin of the first sequence */
+} warp_tile;
 
 /* The begin of a segment, relative to its job: the elements before it in the low bits, the groups
  * before it in the high bits. A segment that another launch computes counts as LONG_PLACES
- * elements, so that it is always a window of its own. */
+ * elements, so that it is always a tile of its own. */
 enum { PLACE_BITS = 18, LONG_PLACES = SEGMENTED_ELEMENTS + 1 };
 typedef char the_places_of_a_job_fit[SEGMENTED_SEQUENCES * LONG_PLACES < 1 << PLACE_BITS ? 1 : -1];
 fn int begin_place(u32 begin) { return (int)(begin & ((1u << PLACE_BITS) - 1)); }
 fn int begin_groups(u32 begin) { return (int)(begin >> PLACE_BITS); }
 
-/* ---- the next job and window ---- */
+/* ---- the next job and tile ---- */
 
-/* Starts to copy the elements of a window to local memory. */
-fn void stage_elements(const segmented *f, window *w, batch b)
+/* Starts to copy the elements of a tile to local memory. */
+fn void stage_elements(const segmented *f, warp_tile *w, batch b)
 {
     const int lane = lane_index();
     LOCAL elem *x = f->x;
@@ -107,7 +107,7 @@ fn void stage_offsets(const segmented *f, batch b, i64 job)
 }
 
 /* Computes the begins of a job's segments from their offsets. */
-fn void find_begins(const segmented *f, const window *w)
+fn void find_begins(const segmented *f, const warp_tile *w)
 {
     enum { EACH = SEGMENTED_SEQUENCES / LANES };
     const int lane = lane_index();
@@ -156,7 +156,7 @@ enum { LANE_END = 64 };
 #define LANE_FOLDS 0
 #endif
 
-fn int find_lane_jobs(const segmented *f, const window *w)
+fn int find_lane_jobs(const segmented *f, const warp_tile *w)
 {
     int fits = 0;
 #if LANE_FOLDS
@@ -193,7 +193,7 @@ fn int find_lane_jobs(const segmented *f, const window *w)
 
 /* Finds how many of the next w->count segments of a job fit in local memory, and marks their first
  * groups. A segment that another launch computes counts as one that fits, if it is the first. */
-fn void find_end(const segmented *f, window *w)
+fn void find_end(const segmented *f, warp_tile *w)
 {
     enum { WORDS = SEGMENTED_NODES / 32 }; /* after them: the number of segments that fit */
     const int lane = lane_index(), most = w->count;
@@ -217,10 +217,10 @@ fn void find_end(const segmented *f, window *w)
     w->elements = begin_place(w->begin[fit]) - begin_place(first);
 }
 
-/* Returns the window after w, of the same job or of the warp's next job. A segment that another
- * launch computes is a window with count 1 and elements 0. Its begin does not tell its length, so
- * the base of the window after it is read from the offsets (`was_long`). */
-fn window window_after(const segmented *f, window w, batch b)
+/* Returns the tile after w, of the same job or of the warp's next job. A segment that another
+ * launch computes is a tile with count 1 and elements 0. Its begin does not tell its length, so
+ * the base of the tile after it is read from the offsets (`was_long`). */
+fn warp_tile tile_after(const segmented *f, warp_tile w, batch b)
 {
     const int was_long = SEGMENTS && w.count && !w.elements, entered = w.at + w.count >= w.all;
     if (entered) {
@@ -272,7 +272,7 @@ fn void find_range(segmented *f, batch b)
 #endif
 }
 
-/* A warp's local memory, and its first window. */
+/* A warp's local memory, and its first tile. */
 fn segmented segmented_of(batch b, i64 each, i64 jobs, int warps, LOCAL u8 *memory,
                           const int by_lanes)
 {
@@ -296,20 +296,20 @@ fn segmented segmented_of(batch b, i64 each, i64 jobs, int warps, LOCAL u8 *memo
     return f;
 }
 
-fn window first_window(const segmented *f, batch b)
+fn warp_tile first_tile(const segmented *f, batch b)
 {
-    window w;
+    warp_tile w;
     w.job = f->self - f->all_warps, w.first = w.base = 0;
     w.at = w.count = w.all = w.elements = w.off = w.by_lanes = 0;
     w.begin = f->begins;
     if (SEGMENTS) stage_offsets(f, b, f->self);
     COPY_WAIT();
     WARP_BARRIER();
-    return window_after(f, w, b);
+    return tile_after(f, w, b);
 }
 
 /* Blocks of a multiprocessor, which bounds the registers. BY_WARP_BLOCKS: the same. */
-#define SEGMENTED_BLOCKS      (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
+#define SEGMENTED_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
 /* A result that differs from its state, such as a mean, needs more registers. */
 #define SEGMENTED_SCAN_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : OP_SEED ? 4 : 3)
 
@@ -325,8 +325,7 @@ typedef struct {
 } speculative;
 #define SPECULATIVE_OF_PARAMETERS \
     speculative a; \
-    a.measured = slot < 0 ? 0 : measured + slot * MEASURED_SLOT, a.most = most, \
-    a.by_warp = by_warp
+    a.measured = slot < 0 ? 0 : measured + slot * MEASURED_SLOT, a.most = most, a.by_warp = by_warp
 
 /* The jobs of a kernel for `rows` segments. warp_each: it gives a warp each of them. */
 fn i64 speculative_jobs(speculative a, i64 jobs, i64 rows, int warp_each)

@@ -4,7 +4,7 @@
 
 #if LANE_FOLDS
 /* Reduces a job, a segment in each lane (segmented.cl). */
-fn void lane_reduce(const segmented *f, const window *w, batch b, results out)
+fn void lane_reduce(const segmented *f, const warp_tile *w, batch b, results out)
 {
     for (int done = 0; done * LANES < w->all;) {
         const passes k = next_passes(f, w, done, b);
@@ -24,12 +24,12 @@ fn void lane_reduce(const segmented *f, const window *w, batch b, results out)
 
 fn void segmented_reduce(segmented f, batch b, results out)
 {
-    window w = first_window(&f, b);
+    warp_tile w = first_tile(&f, b);
     while (w.count) {
 #if LANE_FOLDS
         if (SEGMENTS && w.by_lanes) {
             lane_reduce(&f, &w, b, out);
-            w = window_after(&f, w, b);
+            w = tile_after(&f, w, b);
             continue;
         }
 #endif
@@ -50,7 +50,7 @@ fn void segmented_reduce(segmented f, batch b, results out)
         }
 
         WARP_BARRIER();
-        w = window_after(&f, w, b);
+        w = tile_after(&f, w, b);
     }
 }
 
@@ -136,8 +136,7 @@ KERNEL_OF(reduce_by_warp)
 {
     VIEWS_OF_PARAMETERS;
     SPECULATIVE_OF_PARAMETERS;
-    BOX
-    const int lane = lane_index();
+    BOX const int lane = lane_index();
     const i64 all_jobs = speculative_jobs(a, jobs, b.seqs, 1);
     u32 ticket = 0;
     for (i64 job = warp_index(); job < all_jobs; job = job_after(a, job, ticket)) {

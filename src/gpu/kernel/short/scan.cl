@@ -3,7 +3,7 @@
  * than a chunk, many per warp (segmented.cl). Of these, one lane per group of 8 elements computes S
  * at its first element from the nodes before it, then S at the 7 others. One lane per sequence does
  * the elements after its last group, and S of all. Results are staged in local memory until the
- * window is complete, and are then stored contiguously. If results and elements have the same kind
+ * tile is complete, and are then stored contiguously. If results and elements have the same kind
  * and size, a result overwrites its element, which no other lane needs. That saves a third of the
  * local memory. */
 #define OVERWRITES \
@@ -49,9 +49,9 @@ fn void scan_group(placing t, const elem *e, int i, int count, maybe v)
     }
 }
 
-/* Stores the window's results, contiguously if they lie so. */
-fn void store_window(const segmented *f, const window *w, batch b, results out,
-                     LOCAL const result *from)
+/* Stores the tile's results, contiguously if they lie so. */
+fn void store_tile(const segmented *f, const warp_tile *w, batch b, results out,
+                   LOCAL const result *from)
 {
     const int all = w->elements * OP_LANES;
     GLOBAL u8 *to =
@@ -131,15 +131,14 @@ fn void lane_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
         s[GROUP] = start[0];
         UNROLL for (int j = 0; j < GROUP; j++)
         {
-            if (i + j < n)
-                put_result(t, i + j, t.exclusive ? s[j] : s[j + 1]);
+            if (i + j < n) put_result(t, i + j, t.exclusive ? s[j] : s[j + 1]);
         }
     }
 }
 
 /* Scans a job, a segment in each lane (segmented.cl). */
-fn void lane_scan(const segmented *f, const window *w, batch b, results out, LOCAL result *memory,
-                  seeding seeds)
+fn void lane_scan(const segmented *f, const warp_tile *w, batch b, results out,
+                  LOCAL result *memory, seeding seeds)
 {
     for (int done = 0; done * LANES < w->all;) {
         const passes k = next_passes(f, w, done, b);
@@ -156,7 +155,7 @@ fn void lane_scan(const segmented *f, const window *w, batch b, results out, LOC
             }
         }
         WARP_BARRIER();
-        store_window(f, &k.w, b, out, t.to);
+        store_tile(f, &k.w, b, out, t.to);
         WARP_BARRIER();
     }
 }
@@ -166,14 +165,14 @@ fn void lane_scan(const segmented *f, const window *w, batch b, results out, LOC
 fn void segmented_scan(segmented f, batch b, results out, LOCAL result *apart, seeding seeds)
 {
     placing t;
-    window w = first_window(&f, b);
+    warp_tile w = first_tile(&f, b);
 
     t.exclusive = seeds.exclusive, t.p = b.p;
     while (w.count) {
 #if LANE_SCANS
         if (SEGMENTS && w.by_lanes) {
             lane_scan(&f, &w, b, out, apart, seeds);
-            w = window_after(&f, w, b);
+            w = tile_after(&f, w, b);
             continue;
         }
 #endif
@@ -222,9 +221,9 @@ fn void segmented_scan(segmented f, batch b, results out, LOCAL result *apart, s
         }
 
         WARP_BARRIER();
-        store_window(&f, &w, b, out, t.to);
+        store_tile(&f, &w, b, out, t.to);
         WARP_BARRIER();
-        w = window_after(&f, w, b);
+        w = tile_after(&f, w, b);
     }
 }
 
@@ -259,8 +258,7 @@ KERNEL_OF(scan_by_warp)
     VIEWS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
     SPECULATIVE_OF_PARAMETERS;
-    BOX
-    const int lane = lane_index();
+    BOX const int lane = lane_index();
     const i64 all_jobs = speculative_jobs(a, jobs, b.seqs, 1);
     for (i64 job = warp_index(); job < all_jobs; job += warp_count()) {
         const i64 s = job, all = length_of(b, s), n = all < BY_WARP_END ? all : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Short sequences, of fewer elements than a chunk: rows, and segments of any mixture of lengths. A
- * warp takes as many neighbouring sequences as fit in its local memory (a window of the batch), and
+ * warp takes as many neighbouring sequences as fit in its local memory (a tile of the batch), and
  * folds the trees of all of them together:
  *
  *   elements  a a a a a a a a a b b c c c c c c c c c c c c c c c c d ...
@@ -19,16 +19,16 @@
  * Elements are copied to local memory 16 bytes at a time, without registers in between. So many
  * warps fit on a multiprocessor, and some compute while others wait for memory. The offsets of a
  * warp's next job are copied meanwhile (a job: SEGMENTED_SEQUENCES segments, or the rows of a
- * window). gpu/program.c sets SEGMENTS: 1 for segments, in a program of their own; 0 for rows.
+ * tile). gpu/program.c sets SEGMENTS: 1 for segments, in a program of their own; 0 for rows.
  * Lanes exchange data only through local memory, so this text runs on every device. */
 
-/* A sequence of the window: its length, its place in local memory, the window's groups before
+/* A sequence of the tile: its length, its place in local memory, the tile's groups before
  * it. */
 typedef struct {
     int n, place, groups;
 } sequence;
 
-fn sequence sequence_in(const segmented *f, const window *w, int j)
+fn sequence sequence_in(const segmented *f, const warp_tile *w, int j)
 {
     sequence s;
     if (SEGMENTS) {
@@ -42,14 +42,14 @@ fn sequence sequence_in(const segmented *f, const window *w, int j)
     return s;
 }
 
-fn int all_groups(const segmented *f, const window *w)
+fn int all_groups(const segmented *f, const warp_tile *w)
 {
     return SEGMENTS ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0])
                     : w->count * f->groups;
 }
 
 /* Returns the last sequence that has fewer than `end` groups before it. */
-fn int sequence_before(const segmented *f, const window *w, int end)
+fn int sequence_before(const segmented *f, const warp_tile *w, int end)
 {
     if (SEGMENTS) {
         int word = (end - 1) >> 5;
@@ -113,7 +113,7 @@ fn void load_group(elem *e, LOCAL const elem *x, int p)
     }
 
 /* Computes the nodes of all groups, on both levels. */
-fn void segmented_up(const segmented *f, const window *w, par p)
+fn void segmented_up(const segmented *f, const warp_tile *w, par p)
 {
     const int all = all_groups(f, w);
     for (int g = lane_index(); g < all; g += LANES) {
@@ -173,7 +173,7 @@ fn maybe segmented_start(const segmented *f, par p, sequence s, maybe v, int gro
 }
 
 /* Returns S(n) of a sequence. */
-fn maybe segmented_fold(const segmented *f, const window *w, par p, sequence s)
+fn maybe segmented_fold(const segmented *f, const warp_tile *w, par p, sequence s)
 {
     const int groups = s.n >> GROUP_LOG, first = groups << GROUP_LOG, left = s.n & (GROUP - 1),
               x = s.place + first;
@@ -194,13 +194,13 @@ fn maybe segmented_fold(const segmented *f, const window *w, par p, sequence s)
 
 /* The passes of a job whose elements are in local memory at the same time. */
 typedef struct {
-    int end;    /* the pass after the last of them */
-    int before; /* elements of the job before them */
-    window w;   /* their elements */
+    int end;     /* the pass after the last of them */
+    int before;  /* elements of the job before them */
+    warp_tile w; /* their elements */
 } passes;
 
 /* Copies the elements of the next passes, after the first `done`, to local memory. */
-fn passes next_passes(const segmented *f, const window *w, int done, batch b)
+fn passes next_passes(const segmented *f, const warp_tile *w, int done, batch b)
 {
     passes k;
     k.end = done + 1;
