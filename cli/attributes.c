@@ -17,7 +17,7 @@ static const struct {
     const char *op;
     int unit;
     const char *method;
-} known[] = {{"sum", 1, "sum"},
+} rules[] = {{"sum", 1, "sum"},
              {"mean", 1, "mean"},
              {"wmean", 1, "mean"},
              {"min", 1, "minimum"},
@@ -42,15 +42,15 @@ static const struct {
              {"corr", 0, NULL},
              {"valid", 0, NULL},
              {"missing", 0, NULL}};
-enum { KNOWN = sizeof known / sizeof *known };
+enum { RULES = sizeof rules / sizeof *rules };
 
-/* The row of an operator in `known`, or -1. */
+/* The row of an operator in `rules`, or -1. */
 static int row_of(const char *op)
 {
     for (int nan = 0; nan < 2; nan++, op += 3) {
         const size_t n = strcspn(op, ":");
-        for (int i = 0; i < KNOWN; i++)
-            if (strlen(known[i].op) == n && !memcmp(known[i].op, op, n)) return i;
+        for (int i = 0; i < RULES; i++)
+            if (strlen(rules[i].op) == n && !memcmp(rules[i].op, op, n)) return i;
         if (strncmp(op, "nan", 3) != 0) break;
     }
     return -1;
@@ -128,13 +128,13 @@ int attributes_result(tally_file *file, tally *ctx, const netcdf_of *of, int i, 
     tally_file_info info;
     tally_file_get_info(of->source, &info);
     const tally_file_info *const in = &info;
-    const int row = row_of(of->results[i].op), unit = row < 0 ? -1 : known[row].unit;
+    const int row = row_of(of->results[i].op), unit = row < 0 ? -1 : rules[row].unit;
     if (!in->dimensions) return DONE;
     const char *const long_name = in->long_name       ? in->long_name
                                   : in->standard_name ? in->standard_name
                                                       : in->variable;
     set_joined(&t, "long_name", of->results[i].op, " of ", long_name ? long_name : "values");
-    if (unit == 1 && in->standard_name && known[row].method)
+    if (unit == 1 && in->standard_name && rules[row].method)
         set(&t, "standard_name", in->standard_name);
     if (unit == 0) set(&t, "units", "1");
     if (unit > 0 && in->units && !strstr(in->units, " since ")) {
@@ -145,8 +145,8 @@ int attributes_result(tally_file *file, tally *ctx, const netcdf_of *of, int i, 
         else
             set_joined(&t, "units", plain ? "" : "(", in->units, plain ? "2" : ")2");
     }
-    if (of->axis && row >= 0 && known[row].method)
-        set_joined(&t, "cell_methods", of->axis, ": ", known[row].method);
+    if (of->axis && row >= 0 && rules[row].method)
+        set_joined(&t, "cell_methods", of->axis, ": ", rules[row].method);
     char *const names = beside(of);
     if (!names) return fail_memory("the coordinates", 1);
     if (*names) set(&t, "coordinates", names);

@@ -52,7 +52,7 @@ typedef struct weights {
     int ndim, along[DIMS];
     tally_dtype type;
     const char *values;
-    char *own; /* NULL, or the memory of values */
+    char *owned; /* NULL, or the memory of values */
 } weights;
 
 /* Reads the coordinate NAME, and makes its cosines the weights. */
@@ -78,7 +78,7 @@ static int open_cosine(weights *w, const input *in, const options *o, const char
             values[i] = cos_degrees(values[i]);
     }
     *w = (weights){.label = o->value[OPT_with], .ndim = 1, .along = {d}, .type = TALLY_F64};
-    w->values = w->own = (char *)values;
+    w->values = w->owned = (char *)values;
     coordinate_free(&c);
     return code;
 }
@@ -168,10 +168,10 @@ int weights_open(second *s, input *in, const options *o, int *taken)
     if (!code && has(o, OPT_axis)) code = layout_axes(in, o, &axes);
     s->repeats = !code && is_repeated(&w, in, o, axes);
     if (!code && !s->repeats) code = input_load(in, 0);
-    if (!code) code = spread(&w, in, s->repeats ? axes : (1u << in->ndim) - 1, &s->own);
-    s->data = s->own;
+    if (!code) code = spread(&w, in, s->repeats ? axes : (1u << in->ndim) - 1, &s->owned);
+    s->data = s->owned;
     s->type = w.type;
-    free(w.own);
+    free(w.owned);
     return code;
 }
 
@@ -218,8 +218,8 @@ static int keyed_dimension(const input *of, coordinate *c, layout *l)
         input in = {.file = NULL};
         if (!name || !f.variable || !netcdf_has(of->ctx, of->name, f.variable)) continue;
         code = input_open_beside(&in, of->ctx, &f, of->name);
-        const char *const own = in.file && in.info.dimensions ? in.info.dimensions[0] : NULL;
-        found = !code && in.ndim == 1 && own && !strcmp(own, name) &&
+        const char *const found_name = in.file && in.info.dimensions ? in.info.dimensions[0] : NULL;
+        found = !code && in.ndim == 1 && found_name && !strcmp(found_name, name) &&
                 (c->part < 0 || (in.info.units && strstr(in.info.units, " since ")));
         if (found) l->axis = d;
         if (in.file) input_close(&in);
@@ -264,10 +264,10 @@ static int match_groups(minus *m, int k, int64_t stride)
 /* Refuses values in another unit than the data's. */
 static int check_units(const minus *m)
 {
-    const char *const units = m->in->info.units, *const own = m->file.info.units;
-    if (!units || !own || !*units || !*own || !strcmp(units, own)) return DONE;
+    const char *const units = m->in->info.units, *const other = m->file.info.units;
+    if (!units || !other || !*units || !*other || !strcmp(units, other)) return DONE;
     return bad_data("--minus %s: the units of %s are '%s', and in %s '%s': must be the same",
-                    m->file.label, m->file.info.variable, own, m->in->label, units);
+                    m->file.label, m->file.info.variable, other, m->in->label, units);
 }
 
 /* Fills m->offset. Each dimension of the file is one of the data, or that of the groups. */
@@ -302,7 +302,7 @@ static void subtract(const minus *m, input *in)
         int64_t from = 0;
         for (int d = 0; d < last; d++) from += m->offset[d][index[d]];
         for (int64_t i = 0; i < in->shape[last]; i++) {
-            char *const at = (char *)in->own + (size_t)(row + i) * size;
+            char *const at = (char *)in->owned + (size_t)(row + i) * size;
             double x = real_value(in->dtype, at) - values[from + m->offset[last][i]];
             if (x != x) x = __builtin_nan(""); /* processors differ in the sign of inf - inf */
             const float narrow = (float)x;

@@ -102,12 +102,12 @@ static void date_of(int kind, int64_t days, date *d)
 /* Sets *days to the day of a date. Returns 0 if the calendar does not have it. */
 static int day_in(int kind, int64_t year, int month, int day, int64_t *days)
 {
-    int own = kind;
-    if (kind == STANDARD) own = year * 10000 + month * 100 + day < 15821015 ? JULIAN : GREGORIAN;
+    int actual = kind;
+    if (kind == STANDARD) actual = year * 10000 + month * 100 + day < 15821015 ? JULIAN : GREGORIAN;
     if ((kind == STANDARD || kind == JULIAN) && year < 1) return 0;
-    if (month < 1 || month > 12 || day < 1 || day > month_days(own, year, month)) return 0;
-    *days = day_of(own, year, month, day) - (kind == STANDARD && own == JULIAN ? SHIFT : 0);
-    return kind != STANDARD || own == GREGORIAN || *days < day_of(GREGORIAN, 1582, 10, 15);
+    if (month < 1 || month > 12 || day < 1 || day > month_days(actual, year, month)) return 0;
+    *days = day_of(actual, year, month, day) - (kind == STANDARD && actual == JULIAN ? SHIFT : 0);
+    return kind != STANDARD || actual == GREGORIAN || *days < day_of(GREGORIAN, 1582, 10, 15);
 }
 
 /* ---- "days since 1970-01-01 12:00:00.5 +01:00" ---- */

@@ -55,19 +55,19 @@ static const char *shape_of(const coordinate *c, const input *in, char *out, siz
 static int to_part(const coordinate *c, const input *in, int32_t *out)
 {
     const size_t size = tally_dtype_size(in->dtype);
-    const coordinate own = {.of = in,
-                            .name = c->name,
-                            .units = (char *)(size_t)in->info.units,
-                            .calendar = (char *)(size_t)in->info.calendar};
+    const coordinate here = {.of = in,
+                             .name = c->name,
+                             .units = (char *)(size_t)in->info.units,
+                             .calendar = (char *)(size_t)in->info.calendar};
     calendar k;
     date d;
     char text[64];
-    const int code = calendar_open(&k, &own);
+    const int code = calendar_open(&k, &here);
     if (code) return code;
     if (!k.unit)
         return bad_data(
             "%s: the units of %s are '%s': --by %s.%s needs times, as in 'days since 1970-01-01'",
-            in->label, c->name, own.units ? own.units : "", c->name, calendar_part_name(c->part));
+            in->label, c->name, here.units ? here.units : "", c->name, calendar_part_name(c->part));
     for (int64_t i = 0; i < in->n; i++) {
         const char *const value = in->data + (size_t)i * size;
         if (in->dtype >= TALLY_F16 && !isfinite(real_value(in->dtype, value)))
@@ -75,7 +75,7 @@ static int to_part(const coordinate *c, const input *in, int32_t *out)
         tally_format_value(in->dtype, value, 0, text, sizeof text);
         if (!calendar_date(&k, in->dtype, value, &d))
             return bad_data("%s: %s[%lld] is %s %s, a date that the calendar %s does not have",
-                            in->label, c->name, (long long)i, text, own.units, k.name);
+                            in->label, c->name, (long long)i, text, here.units, k.name);
         out[i] = calendar_value(&d, c->part);
     }
     return DONE;
@@ -117,15 +117,15 @@ static int compare_units(coordinate *c, const input *in, later *conversion)
 {
     const char *const units = in->info.units, *const name = in->info.calendar;
     const int other_units = !same(units, c->units);
-    const coordinate own = {.of = in,
-                            .name = c->name,
-                            .units = (char *)(size_t)units,
-                            .calendar = (char *)(size_t)name};
+    const coordinate here = {.of = in,
+                             .name = c->name,
+                             .units = (char *)(size_t)units,
+                             .calendar = (char *)(size_t)name};
     calendar first, k;
     if (!other_units && same(name, c->calendar)) return DONE;
 
     int code = calendar_open(&first, c);
-    if (!code && first.unit) code = calendar_open(&k, &own);
+    if (!code && first.unit) code = calendar_open(&k, &here);
     if (code) return code;
     if (first.unit && k.unit && first.kind == k.kind) {
         const __int128 plus = k.origin - first.origin,

@@ -57,9 +57,9 @@ void explain(const options *o, tally *ctx, const input *in, const explanation *e
     fputs("; read and written by the processors\n", stderr);
     fprintf(stderr, "  elements     %lld of %s, format %s, %s\n", (long long)in->n,
             tally_dtype_name(in->dtype), in->info.format,
-            in->data && !in->own ? "mapped"
-            : in->own            ? "loaded"
-                                 : "streamed");
+            in->data && !in->owned ? "mapped"
+            : in->owned            ? "loaded"
+                                   : "streamed");
     fprintf(stderr, "  accumulator  %s\n",
             e->info->accumulator ? tally_dtype_name(e->info->accumulator)
                                  : "none (moves and comparisons)");

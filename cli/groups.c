@@ -169,8 +169,8 @@ void groups_close(groups *g)
 int groups_take(const groups *g, const input *in, int64_t column, char *dense, tally_view *view)
 {
     const size_t size = tally_dtype_size(in->dtype);
-    tally_view from =
-        tally_flat(in->own ? (char *)in->own + (size_t)column * size : NULL, in->dtype, g->lines);
+    tally_view from = tally_flat(in->owned ? (char *)in->owned + (size_t)column * size : NULL,
+                                 in->dtype, g->lines);
     from.stride = g->width;
     const tally_view to = tally_flat(dense, in->dtype, g->lines);
     *view = tally_segments(dense, in->dtype, g->offsets, g->count);

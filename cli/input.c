@@ -274,7 +274,7 @@ static int load(input *in)
     tally_file_get_info(in->file, &in->info); /* now the kind of the times is known */
     if (in->n < 0) in->shape[0] = in->columns ? n / in->columns : n;
     in->n = n;
-    in->data = in->own = all;
+    in->data = in->owned = all;
     return DONE;
 }
 
@@ -294,8 +294,8 @@ int input_load(input *in, int any_order)
         free(turned);
         return code;
     }
-    free(in->own);
-    in->data = in->own = turned;
+    free(in->owned);
+    in->data = in->owned = turned;
     in->column_major = 0;
     return DONE;
 }
@@ -383,13 +383,13 @@ void input_close(input *in)
 {
     guard_remove(in->guard);
     tally_file_close(in->file);
-    free(in->own);
+    free(in->owned);
     free(in->codes);
     free(in->times);
     lines_free(&in->kept);
     in->file = NULL;
     in->guard = 0;
-    in->own = NULL;
+    in->owned = NULL;
     in->codes = NULL;
     in->times = NULL;
 }

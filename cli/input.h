@@ -20,7 +20,7 @@ typedef struct input {
     const char *data; /* all elements in memory; NULL: read them with input_read */
     int column_major; /* data, or the file, is in Fortran order */
     int64_t next;     /* with data: the next element that input_read gives */
-    void *own;        /* the allocated memory of data, or NULL */
+    void *owned;      /* the allocated memory of data, or NULL */
     int guard;        /* the guard of the mapping that data points to, or 0 */
     int64_t columns;  /* columns of a table of text or csv; else 0 */
     int32_t *codes;   /* --by: the group of each line, if data is loaded */
@@ -127,7 +127,7 @@ typedef struct second {
     unsigned char *bits; /* a bit for each element; or NULL */
     /* for two inputs and nan forms: the pairs that these do not leave out; or NULL */
     unsigned char *both;
-    char *own;
+    char *owned;
 } second;
 /* Sets ops->info. If the second input is the second of two columns, splits `in`. Call
  * second_close also after a failure. */

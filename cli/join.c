@@ -14,7 +14,7 @@
 
 typedef struct piece {
     char *path;
-    int known; /* it has times */
+    int has_times;
     const char *calendar;
     char *units, text[2][48]; /* text: of the first and of the last number */
     __int128 time[2];
@@ -59,16 +59,16 @@ static int read_ends(tally *ctx, const options *o, piece *p)
     const int times =
         info.ndim == 1 && info.elements > 0 && info.units && strstr(info.units, " since ");
     int code = times ? calendar_open(&k, &c) : DONE;
-    p->known = times && !code;
-    for (int i = 0; i < 2 && p->known; i++) {
+    p->has_times = times && !code;
+    for (int i = 0; i < 2 && p->has_times; i++) {
         char value[8];
         const int64_t at = i ? info.elements - 1 : 0, one = 1;
-        p->known = !tally_file_read_box(file, &at, &one, value) &&
-                   (info.dtype < TALLY_F16 || isfinite(real_value(info.dtype, value))) &&
-                   calendar_time(&k, info.dtype, value, &p->time[i]);
-        if (p->known) tally_format_value(info.dtype, value, 0, p->text[i], sizeof p->text[i]);
+        p->has_times = !tally_file_read_box(file, &at, &one, value) &&
+                       (info.dtype < TALLY_F16 || isfinite(real_value(info.dtype, value))) &&
+                       calendar_time(&k, info.dtype, value, &p->time[i]);
+        if (p->has_times) tally_format_value(info.dtype, value, 0, p->text[i], sizeof p->text[i]);
     }
-    if (p->known) {
+    if (p->has_times) {
         p->calendar = k.name;
         p->units = text_for(&code, "the units", info.units);
     }
@@ -88,16 +88,17 @@ static int follows(const piece *before, const piece *p, const char *axis)
 
 int join_order(tally *ctx, const options *o, char **paths)
 {
-    int count = 0, code = DONE, known = 1;
+    int count = 0, code = DONE, sortable = 1;
     while (paths[count]) count++;
     piece *const p = memory_for(&code, "the files", count, sizeof *p);
     if (code) return code;
-    for (int i = 0; i < count && known && !code; i++) {
+    for (int i = 0; i < count && sortable && !code; i++) {
         p[i].path = paths[i];
         code = read_ends(ctx, o, &p[i]);
-        known = p[i].known && !strcmp(p[i].calendar, p[0].calendar) && p[i].time[0] <= p[i].time[1];
+        sortable =
+            p[i].has_times && !strcmp(p[i].calendar, p[0].calendar) && p[i].time[0] <= p[i].time[1];
     }
-    if (known && !code) {
+    if (sortable && !code) {
         qsort(p, (size_t)count, sizeof *p, earlier);
         for (int i = 0; i < count; i++) paths[i] = p[i].path;
         for (int i = 1; i < count && !code; i++)

@@ -79,9 +79,9 @@ static int check_rungs(const char *at)
         const size_t n = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)(n < 60 ? n : 60), at);
         const char *const plain = strchr(name, '/') ? strchr(name, '/') + 1 : name;
-        const char *const *known = ladder_rungs();
-        while (*known && strcmp(*known, plain) != 0) known++;
-        if (!*known) return fail_choice(USAGE, "rung", plain, ladder_rungs());
+        const char *const *rung = ladder_rungs();
+        while (*rung && strcmp(*rung, plain) != 0) rung++;
+        if (!*rung) return fail_choice(USAGE, "rung", plain, ladder_rungs());
         at += n + (at[n] == ',');
     }
     return DONE;

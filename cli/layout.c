@@ -133,8 +133,8 @@ static int turn(input *in, unsigned axes)
     char *turned;
     const int code = layout_turned(in, axes, in->data, tally_dtype_size(in->dtype), &turned);
     if (code) return code;
-    free(in->own);
-    in->data = in->own = turned;
+    free(in->owned);
+    in->data = in->owned = turned;
     return DONE;
 }
 

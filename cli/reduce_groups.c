@@ -180,11 +180,11 @@ int reduce_groups(const job *j, input *in, answer *a)
             if (g.width > 1 && !(r->op = r->name = column_name(in, r->op, c)))
                 code = fail_memory("the results", c);
             if (!code) code = result_open(r, j->ctx, j->ops.name[i], j->beside.dtype, a->count);
-            const tally_view own = second_for(&part, &j->ops, i, &view);
+            const tally_view operand = second_for(&part, &j->ops, i, &view);
             if (!code && f.streams)
                 code = folded_results(&f, &g, c, i, result_bytes(&r->info), r->bits);
             else if (!code)
-                code = code_of(j->ctx, tally_reduce(j->ctx, j->ops.name[i], &own, r->bits));
+                code = code_of(j->ctx, tally_reduce(j->ctx, j->ops.name[i], &operand, r->bits));
         }
         second_close(&part);
         if (!code) reduce_indexes(j, a, c);

@@ -143,13 +143,14 @@ int reduce_rows(reduction *r)
     int64_t each = l->len ? READ_BYTES / (int64_t)size / l->len : l->outer;
     int code = DONE;
     if (each > 1 && beside->repeats && l->len >= ALONE) each = 1;
-    char *const own = !each && beside->on ? memory_for(&code, "a row", l->len, size) : NULL;
-    if (own) each = 1;
+    char *const row_buffer = !each && beside->on ? memory_for(&code, "a row", l->len, size) : NULL;
+    if (row_buffer) each = 1;
     for (int64_t row = 0, now; row < l->outer && !code; row += now) {
         now = !each ? 1 : l->outer - row < each ? l->outer - row : each;
-        code = each ? reduce_some(r, own ? own : r->buffer, row, now) : reduce_fold(r, row, l->len);
+        code = each ? reduce_some(r, row_buffer ? row_buffer : r->buffer, row, now)
+                    : reduce_fold(r, row, l->len);
     }
-    free(own);
+    free(row_buffer);
     return code;
 }
 
@@ -173,15 +174,15 @@ int reduce_batches(const reduction *r, const void *data, const layout *l, int64_
             const size_t each = result_bytes(&of->info);
             char *const out = (char *)of->bits + (size_t)(row + at) * each;
             int code = DONE;
-            char *const near = step == 1 ? out : memory_for(&code, "--axis", view.rows, each);
+            char *const results = step == 1 ? out : memory_for(&code, "--axis", view.rows, each);
             if (code) return code;
             second_view(&j->beside, data, &view, &next);
-            const tally_view own = second_for(&j->beside, &j->ops, i, &view);
-            code = code_of(j->ctx, tally_reduce(j->ctx, j->ops.name[i], &own, near));
+            const tally_view operand = second_for(&j->beside, &j->ops, i, &view);
+            code = code_of(j->ctx, tally_reduce(j->ctx, j->ops.name[i], &operand, results));
             if (step != 1 && !code)
                 for (int64_t k = 0; k < view.rows; k++)
-                    memcpy(out + (size_t)(k * step) * each, near + (size_t)k * each, each);
-            if (step != 1) free(near);
+                    memcpy(out + (size_t)(k * step) * each, results + (size_t)k * each, each);
+            if (step != 1) free(results);
             if (code) return code;
         }
     }
@@ -263,7 +264,7 @@ int reduce_bands(reduction *r)
     if (!code && !j->beside.on && !in->data) code = reduce_steps(&s, &taken);
     if (code || taken) return code;
     code = input_load(in, 0);
-    if (!code) code = bands_move(g, l, in->own, tally_dtype_size(in->dtype), 0);
+    if (!code) code = bands_move(g, l, in->owned, tally_dtype_size(in->dtype), 0);
     if (!code) code = second_bands(&j->beside, g, l, in);
     return code ? code : reduce_batches(r, in->data, l, 0);
 }

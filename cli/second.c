@@ -80,14 +80,14 @@ static int split_columns(second *s, input *in)
     const size_t size = tally_dtype_size(in->dtype);
     const int64_t n = in->n / 2;
     int code = DONE;
-    char *const y = s->own = memory_for(&code, "two columns", n, size), *const x = memory_for(
-                                                                            &code, "two columns", n,
-                                                                            size);
+    char *const y = s->owned = memory_for(&code, "two columns", n, size), *const x = memory_for(
+                                                                              &code, "two columns",
+                                                                              n, size);
     if (code) return code;
     layout_gather(in->data, n, 2, 0, size, x);
     layout_gather(in->data, n, 2, 1, size, y);
-    free(in->own);
-    in->data = in->own = x;
+    free(in->owned);
+    in->data = in->owned = x;
     in->n = in->shape[0] = n;
     in->ndim = 1;
     in->columns = 0;
@@ -215,16 +215,16 @@ void second_view(const second *s, const char *elements, tally_view *view, tally_
 
 tally_view second_for(const second *s, const operators *ops, int i, const tally_view *view)
 {
-    tally_view own = *view;
-    if (i < ops->count || !s->on || !s->data) return own;
+    tally_view adapted = *view;
+    if (i < ops->count || !s->on || !s->data) return adapted;
     if (is_nan_form(ops->name[i])) {
-        own.valid = s->both;
-        own.valid_offset =
-            own.data ? ((const char *)own.next->data - s->data) / (int64_t)tally_dtype_size(s->type)
-                     : 0;
+        adapted.valid = s->both;
+        adapted.valid_offset = adapted.data ? ((const char *)adapted.next->data - s->data) /
+                                                  (int64_t)tally_dtype_size(s->type)
+                                            : 0;
     }
-    own.next = NULL;
-    return own;
+    adapted.next = NULL;
+    return adapted;
 }
 
 /* Gathers the bits of a column, group after group. */
@@ -243,14 +243,14 @@ int second_group(const second *s, const groups *g, int64_t column, second *part)
 {
     *part = *s;
     memset(&part->with, 0, sizeof part->with);
-    part->own = part->path = NULL;
+    part->owned = part->path = NULL;
     part->bits = part->both = NULL;
     const size_t size = s->data ? tally_dtype_size(s->type) : 0;
     int code = DONE;
     if (s->data)
-        part->data = part->own = memory_for(&code, "the values of the groups", g->lines, size);
-    for (int64_t i = 0; i < g->lines && part->own; i++)
-        memcpy(part->own + (size_t)i * size,
+        part->data = part->owned = memory_for(&code, "the values of the groups", g->lines, size);
+    for (int64_t i = 0; i < g->lines && part->owned; i++)
+        memcpy(part->owned + (size_t)i * size,
                s->data + (size_t)(g->order[i] * g->width + column) * size, size);
     if (!code) code = group_bits(s->bits, g, column, &part->bits);
     return code ? code : group_bits(s->both, g, column, &part->both);
@@ -288,10 +288,11 @@ int second_bands(second *s, const groups *g, const layout *l, const input *in)
 {
     int code = DONE;
     if (s->data) {
-        char *own = NULL;
-        code = move(g, l, in, (batched){.data = s->data, .bytes = tally_dtype_size(s->type)}, &own);
-        free(s->own);
-        s->data = s->own = own;
+        char *moved = NULL;
+        code =
+            move(g, l, in, (batched){.data = s->data, .bytes = tally_dtype_size(s->type)}, &moved);
+        free(s->owned);
+        s->data = s->owned = moved;
     }
     if (!code) code = move_bits(s->bits, g, l, in);
     return code ? code : move_bits(s->both, g, l, in);
@@ -303,9 +304,9 @@ void second_close(second *s)
 {
     if (s->with.file) input_close(&s->with);
     free(s->path);
-    free(s->own);
+    free(s->owned);
     free(s->bits);
     free(s->both);
-    s->own = s->path = NULL;
+    s->owned = s->path = NULL;
     s->bits = s->both = NULL;
 }

@@ -123,7 +123,7 @@ int series_whole(run *r, input *in)
     }
     if (by_steps(r->o)) {
         code = bands_open(&r->bands, NULL, r->o, in, &l);
-        if (!code) code = bands_move(&r->bands, &l, in->own, tally_dtype_size(in->dtype), 0);
+        if (!code) code = bands_move(&r->bands, &l, in->owned, tally_dtype_size(in->dtype), 0);
         if (!code) code = second_bands(&r->beside, &r->bands, &l, in);
     }
     if (!code && r->call.span)
@@ -193,8 +193,8 @@ static int group_column(const run *r, const grouped *b, const input *in, int64_t
     for (int i = 0; i < r->ops.all && !code; i++) {
         const tally_view into =
             tally_segments(b->results, r->ops.info[i].output, g->offsets, g->count);
-        const tally_view own = second_for(&part, &r->ops, i, &from);
-        code = b->start ? group_windows(r, b, i, &own) : batch(r, i, &own, &into);
+        const tally_view operand = second_for(&part, &r->ops, i, &from);
+        code = b->start ? group_windows(r, b, i, &operand) : batch(r, i, &operand, &into);
         if (!code) groups_back(g, b->results, result_bytes(&r->ops.info[i]), column, out[i]);
     }
     second_close(&part);

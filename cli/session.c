@@ -80,14 +80,14 @@ enum { NAME_BYTES = 64 };
 static struct {
     char name[NAME_BYTES];
     const char *path;
-} own[OP_FILES];
-static int owned;
+} user_operators[OP_FILES];
+static int user_operator_count;
 
 int is_operator(const char *name)
 {
     const size_t length = strcspn(name, ":,");
-    for (const char *const *known = tally_operators(); *known; known++)
-        if (strlen(*known) == length && memcmp(*known, name, length) == 0) return 1;
+    for (const char *const *built_in = tally_operators(); *built_in; built_in++)
+        if (strlen(*built_in) == length && memcmp(*built_in, name, length) == 0) return 1;
     return 0;
 }
 
@@ -104,23 +104,23 @@ int session_operators(const options *o)
             return usage(
                 "--op-file is '%s': must be NAME=FILE, or a FILE whose name is the operator's",
                 given);
-        snprintf(own[owned].name, NAME_BYTES, "%.*s", (int)length, name);
-        if (is_operator(own[owned].name))
+        snprintf(user_operators[user_operator_count].name, NAME_BYTES, "%.*s", (int)length, name);
+        if (is_operator(user_operators[user_operator_count].name))
             return usage("--op-file %s: '%s' is a built-in operator; give yours a name of its own: "
                          "--op-file NAME=%s",
-                         given, own[owned].name, path);
+                         given, user_operators[user_operator_count].name, path);
         if (access(path, F_OK) != 0) /* a missing file is reported before a wrong operator name */
             return bad_data("%s: %s", path, strerror(errno));
-        own[owned++].path = path;
+        user_operators[user_operator_count++].path = path;
     }
     return DONE;
 }
 
-static int define_own(tally *ctx)
+static int define_user_operators(tally *ctx)
 {
     int code = DONE;
-    for (int i = 0; i < owned && !code; i++)
-        code = code_of(ctx, tally_define_file(ctx, own[i].name, own[i].path));
+    for (int i = 0; i < user_operator_count && !code; i++)
+        code = code_of(ctx, tally_define_file(ctx, user_operators[i].name, user_operators[i].path));
     return code;
 }
 
@@ -144,7 +144,7 @@ int session_open(tally **ctx, const options *o)
     code = code_of(NULL, tally_open(ctx, text));
     if (code) return code;
     tally_time(*ctx, has(o, OPT_explain)); /* also resets the counts of launches and elements */
-    code = define_own(*ctx);
+    code = define_user_operators(*ctx);
     if (code) {
         tally_close(*ctx);
         *ctx = NULL;
@@ -159,20 +159,20 @@ int operator_check(const char *op, size_t length)
     while (n < length && op[n] != ':') n++;
     snprintf(base, sizeof base, "%.*s", (int)(n < 60 ? n : 60), op);
     const char *const *all = tally_operators();
-    int built_in = 0, count = 0, known = 0;
+    int built_in = 0, count = 0, found = 0;
     while (all[built_in]) built_in++;
     int code = DONE;
-    const char **const names =
-        memory_for(&code, "the names of the operators", built_in + owned, sizeof *names);
+    const char **const names = memory_for(&code, "the names of the operators",
+                                          built_in + user_operator_count, sizeof *names);
     if (code) return code;
-    for (int i = 0; i < owned; i++) names[count++] = own[i].name;
+    for (int i = 0; i < user_operator_count; i++) names[count++] = user_operators[i].name;
     for (int i = 0; i < built_in; i++) names[count++] = all[i];
-    for (int i = 0; i < count && !known; i++) known = strcmp(names[i], base) == 0;
-    if (!known && access(op, F_OK) == 0)
+    for (int i = 0; i < count && !found; i++) found = strcmp(names[i], base) == 0;
+    if (!found && access(op, F_OK) == 0)
         code = usage("there is no operator '%s', which is a file: the operator comes first, as in "
                      "`tally reduce sum %s`",
                      op, op);
-    else if (!known)
+    else if (!found)
         code = fail_choice(USAGE, "operator", base, names);
     free(names);
     return code;

@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 set_target_properties(tally_static PROPERTIES EXPORT_NAME tally_static)
 install(TARGETS ${libraries} EXPORT tallyTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES include/tally.h include/tally_gpu.h include/tally_stream.h include/tally_file.h
+install(FILES include/tally.h include/tally_gpu.h include/tally_keys.h include/tally_stream.h include/tally_file.h
              include/tally_arrow.h include/tally_digits.h
               include/tally_mpi.h include/tally_mpi_ranks.h include/tally_mpi_elements.h
               include/tally_mpi_window.h include/tally_mpi_nccl.h

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* An exact sum (like tally_exact, chapter 18 of tally_stream.h) of values that come one at a time.
+/* An exact sum (like tally_exact, chapter 17 of tally_stream.h) of values that come one at a time.
  * The struct is followed in memory by its digits, as many as the values need: about 100 bytes if
  * the exponents of the values are close, at most 1.2 KB. It is plain data without pointers, so
  * memcpy and realloc may move it. The sum of no values is tally_digits_bytes(room) bytes of 0 with

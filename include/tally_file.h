@@ -13,7 +13,7 @@ extern "C" {
 
 typedef struct tally_file tally_file;
 
-/* ---- 19 reading files ---------------------------------------------------------------------------
+/* ---- 18 reading files ---------------------------------------------------------------------------
  * A file is read from its beginning to its end, in chunks of any size. It may be larger than
  * memory.
  *
@@ -153,7 +153,7 @@ TALLY_API tally_status tally_file_read_box(tally_file *file, const int64_t *star
  * file stays. Standard output, FIFOs and devices keep what was written. */
 TALLY_API void tally_file_close(tally_file *file);
 
-/* ---- 20 tables: groups, times, lines ------------------------------------------------------------
+/* ---- 19 tables: groups, times, lines ------------------------------------------------------------
  * Text and CSV: lines with equal keys form a group; a line may have a time; its text can be kept.
  *
  * Example:
@@ -162,7 +162,7 @@ TALLY_API void tally_file_close(tally_file *file);
  *     int32_t city[4];
  *     int64_t got;
  *     tally_file_options options = {.format = "csv", .column = "price", .by = "city"};
- *     tally_file_open(ctx, "goods.csv", &options, &file); // of chapter 19
+ *     tally_file_open(ctx, "goods.csv", &options, &file); // of chapter 18
  *     tally_file_read_by(file, price, city, 4, &got);
  *     printf("%d %d %d\n", city[0], city[1], city[2]); // 0 1 0
  *     printf("%s\n", tally_file_key(file, 1, 0)); // Rome
@@ -199,7 +199,7 @@ TALLY_API const char *tally_file_key(const tally_file *file, int64_t group, int6
  * gave. *line NULL: there are no more. The text is valid until the next tally_file_read, which
  * also skips the lines that were not asked for. */
 TALLY_API tally_status tally_file_line(tally_file *file, const char **line, size_t *length);
-/* ---- 21 writing files ---------------------------------------------------------------------------
+/* ---- 20 writing files ---------------------------------------------------------------------------
  * A file appears under its name when it is complete, never half-written.
  *
  * Example:
@@ -219,7 +219,7 @@ TALLY_API tally_status tally_file_line(tally_file *file, const char **line, size
 /* Creates a file for writing. All data goes to a new file in the same folder; tally_file_commit
  * syncs it to disk and renames it. If the file system supports O_TMPFILE, the new file has no
  * name until then, and nothing remains if the process dies. Else its name is .tally-*.tmp;
- * tally_file_close removes it if it was not committed, and so does tally_abandon (chapter 11). If
+ * tally_file_close removes it if it was not committed, and so does tally_abandon (chapter 22). If
  * path is a symbolic link, the file that it points to is replaced, not the link. The mode of an
  * old file is kept. FIFOs and devices are written directly. path "-" is standard output (text,
  * csv, tsv, raw, and npy if the shape is known).
@@ -265,7 +265,7 @@ TALLY_API tally_status tally_file_write_box(tally_file *file, int variable, cons
  * On any failure the temporary file is removed and the old file is untouched. */
 TALLY_API tally_status tally_file_commit(tally_file *file);
 
-/* ---- 22 values as text --------------------------------------------------------------------------
+/* ---- 21 values as text --------------------------------------------------------------------------
  * Numbers to text and back, without loss. These functions need no context and no file.
  *
  * Example:
@@ -291,6 +291,20 @@ TALLY_API tally_status tally_parse_value(tally_dtype dtype, const char *text, si
  * digits after the point. */
 TALLY_API tally_status tally_parse_decimal(const char *text, size_t length, int64_t *whole,
                                            int64_t *part);
+
+/* ---- 22 the end of a process --------------------------------------------------------------------
+ * Programs that end inside a call, by a signal or by exit, need not leave temporary files behind.
+ *
+ * Example:
+ *     atexit(tally_abandon); */
+
+/* Ends the compilers that this process runs for users' operators, removes their folders, and
+ * removes the named temporary files of files that are not committed. tally installs no signal
+ * handlers: a program that must leave nothing behind calls this from its own handlers, before it
+ * ends, and with atexit. It may be called from a signal handler, in any thread. After it, files
+ * that are open for writing cannot be committed. In a child of fork it removes only what the
+ * child itself created, and the parent leaves the child's files alone. */
+TALLY_API void tally_abandon(void);
 
 #ifdef __cplusplus
 }

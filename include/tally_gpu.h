@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* ---- 12 GPUs ------------------------------------------------------------------------------------
+/* ---- 11 GPUs ------------------------------------------------------------------------------------
  * Each input and each output of the verbs may be in host memory or in device memory.
  *   Host memory     has any size; it may exceed the device's memory. A small array is copied to
  *                   the device and back at once. A larger one is copied through page-locked
@@ -136,7 +136,7 @@ TALLY_API tally_status tally_time(tally *ctx, int on);
  * On the processors all values are zero. */
 TALLY_API tally_status tally_times(tally *ctx, tally_times_info *times);
 
-/* ---- 13 several GPUs ----------------------------------------------------------------------------
+/* ---- 12 several GPUs ----------------------------------------------------------------------------
  * A context of several devices ("cuda:0+1", "cuda:all") runs every call of this header, with the
  * bits of one device.
  *

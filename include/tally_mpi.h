@@ -56,7 +56,7 @@ static inline tally_status tally_mpi_open(tally **ctx, const char *device, MPI_C
     const char *const options = device ? strchr(device, ',') : NULL;
     const size_t kind = options ? (size_t)(options - device) : device ? strlen(device) : 0;
     const char *name = device;
-    char own[256];
+    char with_options[256];
     int rank, local = 0, devices = 0, bad;
     tally_device_info info;
     MPI_Comm here = MPI_COMM_NULL;
@@ -74,8 +74,9 @@ static inline tally_status tally_mpi_open(tally **ctx, const char *device, MPI_C
         for (int i = 0, k = devices ? local % devices : -1; k >= 0 && !tally_device(i, &info); i++)
             if (info.usable && !strncmp(info.name, device, kind) && info.name[kind] == ':' &&
                 !k--) {
-                snprintf(own, sizeof own, "%s%s", info.name, options ? options : "");
-                name = own;
+                snprintf(with_options, sizeof with_options, "%s%s", info.name,
+                         options ? options : "");
+                name = with_options;
             }
     }
     if (!status && (status = tally_open(ctx, name)))
@@ -314,12 +315,12 @@ typedef struct tally_mpi_fields_ {
 static inline tally_status tally_mpi_field_check_(tally_mpi_fields_ *s, int f)
 {
     const tally_view *const v = &s->fields[f];
-    const long long known[3] = {(long long)v->dtype, (long long)v->rows,
+    const long long facts[3] = {(long long)v->dtype, (long long)v->rows,
                                 v->next ? (long long)v->next->dtype : 0};
     tally_operator_info info;
     tally_exact none;
     double value[2];
-    s->what = tally_mpi_hash_(s->what, known, sizeof known);
+    s->what = tally_mpi_hash_(s->what, facts, sizeof facts);
     s->what = tally_mpi_hash_op_(s->what, s->ctx, s->op, v);
     tally_exact_init(&none);
     tally_status status = v->next ? TALLY_OK : tally_operator(s->ctx, s->op, v->dtype, &info);

@@ -48,7 +48,7 @@ typedef struct tally_mpi_swap_ {
     const tally_mpi_mover *mover; /* NULL: MPI */
     MPI_Comm comm;
     int rank, ranks;
-    long long n, own; /* elements of a rank; of this rank's share */
+    long long n, share; /* elements of a rank; of this rank's share */
     size_t size, result;
     const char *from; /* n elements */
     char *to, *all;   /* n results; the elements of this share, of all ranks */
@@ -81,13 +81,13 @@ static inline tally_status tally_mpi_gather_share_(const tally_mpi_swap_ *x)
     for (int r = 0; r < x->ranks; r++) {
         const long long at = tally_mpi_share_(x->n, x->ranks, r),
                         n = tally_mpi_share_(x->n, x->ranks, r + 1) - at;
-        const long long here = x->own * r; /* at most n + ranks */
+        const long long here = x->share * r; /* at most n + ranks */
         if (x->mover) {
             x->bytes[r] = (size_t)n * x->size, x->bytes[x->ranks + r] = (size_t)at * x->size;
-            x->bytes[2 * x->ranks + r] = (size_t)x->own * x->size;
+            x->bytes[2 * x->ranks + r] = (size_t)x->share * x->size;
             x->bytes[3 * x->ranks + r] = (size_t)here * x->size;
         } else {
-            send[r] = (int)n, send_at[r] = (int)at, got[r] = (int)x->own, got_at[r] = (int)here;
+            send[r] = (int)n, send_at[r] = (int)at, got[r] = (int)x->share, got_at[r] = (int)here;
         }
     }
     if (x->mover) return tally_mpi_by_mover_(x, x->from, x->all);
@@ -109,7 +109,7 @@ static inline tally_status tally_mpi_spread_results_(const tally_mpi_swap_ *x)
                         n = tally_mpi_share_(x->n, x->ranks, r + 1) - at;
         if (x->mover) {
             const int other = r != x->rank; /* this rank's results are in place */
-            x->bytes[r] = other ? (size_t)x->own * x->result : 0;
+            x->bytes[r] = other ? (size_t)x->share * x->result : 0;
             x->bytes[x->ranks + r] = (size_t)mine * x->result;
             x->bytes[2 * x->ranks + r] = other ? (size_t)n * x->result : 0;
             x->bytes[3 * x->ranks + r] = (size_t)at * x->result;
@@ -133,12 +133,12 @@ static inline tally_status tally_mpi_gather_beside_(const tally_mpi_swap_ *x, co
 {
     tally_mpi_swap_ beside = *x;
     beside.from = from, beside.size = size;
-    beside.all = *all = (char *)malloc((size_t)x->ranks * (size_t)x->own * size + 1);
-    const tally_status own =
+    beside.all = *all = (char *)malloc((size_t)x->ranks * (size_t)x->share * size + 1);
+    const tally_status status =
         *all ? TALLY_OK
-             : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements of %d ranks", x->own,
+             : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements of %d ranks", x->share,
                                x->ranks);
-    const tally_status met = tally_mpi_agree_(x->comm, own);
+    const tally_status met = tally_mpi_agree_(x->comm, status);
     return met ? met : tally_mpi_gather_share_(&beside);
 }
 
@@ -189,10 +189,10 @@ static inline tally_status tally_mpi_fold_share_(tally *ctx, const char *op,
                                                  int valid)
 {
     tally_view rows = tally_flat(x->all, mine->dtype, x->ranks), beside;
-    char *own = NULL, *there = NULL, *y = NULL, *memory = NULL;
+    char *valid_bytes = NULL, *there = NULL, *y = NULL, *memory = NULL;
     const char *from = NULL;
     unsigned char *bits = NULL;
-    tally_status status = valid ? tally_mpi_there_(ctx, mine, x->n, &own) : TALLY_OK;
+    tally_status status = valid ? tally_mpi_there_(ctx, mine, x->n, &valid_bytes) : TALLY_OK;
     if (!status && mine->next)
         status =
             tally_mpi_read_(ctx, mine->next->data,
@@ -201,13 +201,14 @@ static inline tally_status tally_mpi_fold_share_(tally *ctx, const char *op,
     if (!status && mine->next)
         status = tally_mpi_gather_beside_(x, from, tally_dtype_size(mine->next->dtype), &y);
     if (!status && valid) {
-        status = tally_mpi_gather_beside_(x, own, 1, &there);
-        if (!status && !(bits = tally_mpi_bits_(there, x->own * x->ranks)))
-            status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld bits", x->own * x->ranks);
+        status = tally_mpi_gather_beside_(x, valid_bytes, 1, &there);
+        if (!status && !(bits = tally_mpi_bits_(there, x->share * x->ranks)))
+            status =
+                tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld bits", x->share * x->ranks);
     }
-    if (!status && x->own) {
-        rows.rows = x->own;
-        rows.stride = x->own;
+    if (!status && x->share) {
+        rows.rows = x->share;
+        rows.stride = x->share;
         rows.row_stride = 1;
         beside = rows;
         rows.valid = bits;
@@ -216,7 +217,7 @@ static inline tally_status tally_mpi_fold_share_(tally *ctx, const char *op,
             ctx, op, &rows, x->to + (size_t)tally_mpi_share_(x->n, x->ranks, x->rank) * x->result);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
-    free(own);
+    free(valid_bytes);
     free(there);
     free(y);
     free(memory);
@@ -245,13 +246,14 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op,
         tally_mpi_allreduce_check_(ctx, op, mine, out, mover, x.ranks, &x.n, &info);
     if (!status) {
         const size_t ranks = (size_t)x.ranks;
-        x.own = tally_mpi_share_(x.n, x.ranks, x.rank + 1) - tally_mpi_share_(x.n, x.ranks, x.rank);
+        x.share =
+            tally_mpi_share_(x.n, x.ranks, x.rank + 1) - tally_mpi_share_(x.n, x.ranks, x.rank);
         x.size = tally_dtype_size(mine->dtype),
         x.result = tally_dtype_size(info.output) * (size_t)info.lanes;
         x.from = (const char *)mine->data, x.to = (char *)(uintptr_t)out->data;
         x.bytes = (size_t *)calloc(4 * ranks, sizeof *x.bytes);
         x.counts = (int *)calloc(4 * ranks, sizeof *x.counts);
-        const size_t capacity = ranks * (size_t)x.own * x.size + 1;
+        const size_t capacity = ranks * (size_t)x.share * x.size + 1;
         if (mover) {
             status = tally_mpi_moved_(mover->capacity(mover->self, capacity, &all));
         } else {
@@ -265,7 +267,7 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op,
         x.all = (char *)all;
         if (!status && (!x.bytes || !x.counts || !x.all || (x.n && (!x.from || !x.to))))
             status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements of %d ranks",
-                                     x.own, x.ranks);
+                                     x.share, x.ranks);
         if (!status && here && (status = tally_copy(ctx, here, mine->data, (size_t)x.n * x.size)))
             tally_mpi_fail_(status, "%s", tally_error(ctx));
     }

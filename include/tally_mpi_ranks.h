@@ -148,17 +148,17 @@ static inline tally_status tally_mpi_agree_(MPI_Comm comm, tally_status mine)
     struct {
         int status;
         char text[TALLY_MPI_SENTENCE - 40];
-    } said;
+    } failure;
     MPI_Comm_rank(comm, &in.rank);
     if (MPI_Allreduce(&in, &out, 1, MPI_2INT, MPI_MINLOC, comm))
         return tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
     if (out.failed == 2) return TALLY_OK;
-    memset(&said, 0, sizeof said);
-    said.status = mine == TALLY_MPI_ELSEWHERE_ ? TALLY_BAD_DATA : mine;
-    if (out.rank == in.rank) tally_mpi_copy_(said.text, sizeof said.text, tally_mpi_error());
-    if (MPI_Bcast(&said, (int)sizeof said, MPI_BYTE, out.rank, comm))
+    memset(&failure, 0, sizeof failure);
+    failure.status = mine == TALLY_MPI_ELSEWHERE_ ? TALLY_BAD_DATA : mine;
+    if (out.rank == in.rank) tally_mpi_copy_(failure.text, sizeof failure.text, tally_mpi_error());
+    if (MPI_Bcast(&failure, (int)sizeof failure, MPI_BYTE, out.rank, comm))
         return tally_mpi_fail_(TALLY_IO, "MPI_Bcast failed");
-    return tally_mpi_fail_((tally_status)said.status, "rank %d: %s", out.rank, said.text);
+    return tally_mpi_fail_((tally_status)failure.status, "rank %d: %s", out.rank, failure.text);
 }
 
 /* Checks that a view is dense, and sets *n to its length as one sequence. */
@@ -292,8 +292,8 @@ static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long l
         mine = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %d parts", m->ranks);
     const tally_status all = tally_mpi_agree_(comm, mine);
     if (all) return all;
-    const tally_mpi_part_ own = {start, n, what, mine, m->rank};
-    if (MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, m->part, (int)sizeof own, MPI_BYTE, comm))
+    const tally_mpi_part_ part = {start, n, what, mine, m->rank};
+    if (MPI_Allgather(&part, (int)sizeof part, MPI_BYTE, m->part, (int)sizeof part, MPI_BYTE, comm))
         return tally_mpi_fail_(TALLY_IO, "MPI_Allgather failed");
     const long long first = m->part[0].start;
     long long at = 0;
@@ -404,12 +404,12 @@ static inline tally_status tally_mpi_unpack_(tally *ctx, int count, const size_t
                                              const char *from, tally_fragment **all)
 {
     for (int f = 0; f < count; from += capacity[f], f++) {
-        long long have;
-        memcpy(&have, from, sizeof have);
-        if (have < 0)
+        long long bytes;
+        memcpy(&bytes, from, sizeof bytes);
+        if (bytes < 0)
             return tally_mpi_fail_(TALLY_MPI_ELSEWHERE_, "a merge failed on another rank");
         const tally_status status =
-            tally_fragment_load(ctx, from + sizeof have, (size_t)have, &all[f]);
+            tally_fragment_load(ctx, from + sizeof bytes, (size_t)bytes, &all[f]);
         if (status) return tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     return TALLY_OK;

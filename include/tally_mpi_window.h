@@ -130,7 +130,7 @@ static inline tally_status tally_mpi_edge_(tally *ctx, const char *op,
     const long long all = left + n + right;
     const char *const x[3] = {halo, from, halo_right};
     tally_stream *s = NULL;
-    int64_t made = 0, now = 0;
+    int64_t done = 0, now = 0;
     tally_status status = tally_stream_window(ctx, op, dtype, o, &s);
     char *const y =
         status ? NULL : (char *)malloc((size_t)(all + tally_stream_room(s, -1)) * result + 1);
@@ -139,9 +139,9 @@ static inline tally_status tally_mpi_edge_(tally *ctx, const char *op,
         return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld results at a rank's end", all);
     }
     const long long length[3] = {left, n, right};
-    for (int i = 0; i < 3 && !status; i++, made += now)
-        status = tally_stream_push(s, x[i], length[i], y + (size_t)made * result, &now);
-    if (!status) status = tally_stream_finish(s, y + (size_t)made * result, &now);
+    for (int i = 0; i < 3 && !status; i++, done += now)
+        status = tally_stream_push(s, x[i], length[i], y + (size_t)done * result, &now);
+    if (!status) status = tally_stream_finish(s, y + (size_t)done * result, &now);
     if (!status && count)
         status = tally_copy(ctx, out, y + (size_t)first * result, (size_t)count * result);
     if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
@@ -183,11 +183,11 @@ static inline tally_status tally_mpi_window_inputs_(tally *ctx, const char *op,
                                                     const tally_view *out, int64_t *results)
 {
     const size_t result = tally_dtype_size(info->output) * (size_t)info->lanes;
-    char *x = NULL, *y = NULL, *there = NULL, *own = NULL, *memory[2] = {NULL, NULL};
+    char *x = NULL, *y = NULL, *there = NULL, *valid_bytes = NULL, *memory[2] = {NULL, NULL};
     const char *from[2] = {NULL, NULL};
     unsigned char *bits = NULL;
-    long long left = 0, right = 0, made = 0;
-    tally_status status = tally_mpi_there_(ctx, mine, n, &own);
+    long long left = 0, right = 0, done = 0;
+    tally_status status = tally_mpi_there_(ctx, mine, n, &valid_bytes);
     for (const tally_view *v = mine; v && !status; v = v->next)
         status = tally_mpi_read_(ctx, v->data, (size_t)n * tally_dtype_size(v->dtype),
                                  &from[v != mine], &memory[v != mine]);
@@ -198,7 +198,7 @@ static inline tally_status tally_mpi_window_inputs_(tally *ctx, const char *op,
     if (!status && mine->next)
         status = tally_mpi_around_(m, from[1], tally_dtype_size(mine->next->dtype), n, o, &y, &left,
                                    &right);
-    if (!status) status = tally_mpi_around_(m, own, 1, n, o, &there, &left, &right);
+    if (!status) status = tally_mpi_around_(m, valid_bytes, 1, n, o, &there, &left, &right);
     const long long all = left + n + right, length = n ? (long long)tally_window_length(all, o) : 0;
     char *const to = status ? NULL : (char *)malloc((size_t)length * result + 1);
     if (!status && (!to || !(bits = tally_mpi_bits_(there, all))))
@@ -209,16 +209,16 @@ static inline tally_status tally_mpi_window_inputs_(tally *ctx, const char *op,
         in.valid = bits;
         if (mine->next) beside = tally_flat(y, mine->next->dtype, all), in.next = &beside;
         status = tally_window(ctx, op, &in, &made_there, o);
-        made = o->edges == TALLY_EDGES_VALID ? length : n;
+        done = o->edges == TALLY_EDGES_VALID ? length : n;
         const long long first = o->edges == TALLY_EDGES_VALID ? 0 : left;
-        if (!status && made)
+        if (!status && done)
             status = tally_copy(ctx, (void *)(uintptr_t)out->data, to + (size_t)first * result,
-                                (size_t)made * result);
+                                (size_t)done * result);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     status = tally_mpi_agree_(m->comm, status);
-    if (!status && results) *results = made;
-    free(own);
+    if (!status && results) *results = done;
+    free(valid_bytes);
     free(memory[0]);
     free(memory[1]);
     free(x);
@@ -271,12 +271,12 @@ typedef struct tally_mpi_slide_ {
     char *halo;
 } tally_mpi_slide_;
 
-/* Computes the windows at the elements of this rank; *made: their number. */
+/* Computes the windows at the elements of this rank; *done: their number. */
 static inline tally_status tally_mpi_slide_part_(tally *ctx, const char *op,
                                                  const tally_operator_info *info,
                                                  const tally_mpi_slide_ *s,
                                                  const tally_window_options *options,
-                                                 long long *made)
+                                                 long long *done)
 {
     const tally_dtype dtype = s->mine->dtype;
     const size_t result = tally_dtype_size(info->output) * (size_t)info->lanes;
@@ -287,9 +287,9 @@ static inline tally_status tally_mpi_slide_part_(tally *ctx, const char *op,
     tally_status status = TALLY_OK;
     if (!n) return status;
     if (n <= b + a) { /* no window is inside this part */
-        *made = valid ? tally_window_length(s->left + n + s->right, options) : n;
+        *done = valid ? tally_window_length(s->left + n + s->right, options) : n;
         return tally_mpi_edge_(ctx, op, info, dtype, s->halo, s->left, s->ends.head, n, halo_right,
-                               s->right, options, valid ? 0 : s->left, *made, y);
+                               s->right, options, valid ? 0 : s->left, *done, y);
     }
 
     const long long first = valid ? s->left : b, inside = n - b - a, last = valid ? s->right : a;
@@ -308,7 +308,7 @@ static inline tally_status tally_mpi_slide_part_(tally *ctx, const char *op,
         status = tally_mpi_edge_(ctx, op, info, dtype, NULL, 0, s->ends.tail, b + a, halo_right,
                                  s->right, options, valid ? 0 : b, last,
                                  y + (size_t)(first + inside) * result);
-    *made = first + inside + last;
+    *done = first + inside + last;
     return status;
 }
 
@@ -323,7 +323,7 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
     tally_mpi_ m;
     tally_operator_info info;
     tally_mpi_slide_ s = {mine, out, 0, 0, 0, {NULL, NULL, 0, NULL}, NULL};
-    long long made = 0, what[4] = {0, 0, 0, 0};
+    long long done = 0, what[4] = {0, 0, 0, 0};
     if (results) *results = 0;
     tally_status status = tally_mpi_window_check_(ctx, op, mine, out, options, &info);
     long long any = tally_mpi_has_inputs_(mine); /* after MPI_Allreduce: on any rank */
@@ -345,10 +345,10 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
             status = tally_mpi_exchange_(&m, &s.ends, options, tally_dtype_size(mine->dtype),
                                          &s.halo, &s.left, &s.right);
         if (!status) {
-            status = tally_mpi_slide_part_(ctx, op, &info, &s, options, &made);
+            status = tally_mpi_slide_part_(ctx, op, &info, &s, options, &done);
             status = tally_mpi_agree_(comm, status);
         }
-        if (!status && results) *results = made;
+        if (!status && results) *results = done;
     }
     free(s.halo);
     free(s.ends.memory);

@@ -14,11 +14,11 @@ extern "C" {
 typedef struct tally_stream tally_stream;
 typedef struct tally_fragment tally_fragment;
 
-/* ---- 14 streams ---------------------------------------------------------------------------------
+/* ---- 13 streams ---------------------------------------------------------------------------------
  * The result of one call on all data, in bits, from data that comes in chunks of any size. State:
  * at most 64 tree nodes, one per binary digit of the length so far (reduce, scan), plus the last
  * w - 1 elements (window). A stream has one sequence, whose elements come in the order of the
- * pushes; or it has many (chapters 15 and 16).
+ * pushes; or it has many (chapters 14 and 15).
  *
  * Example:
  *     tally_stream *s;
@@ -51,7 +51,7 @@ TALLY_API tally_status tally_stream_finish(tally_stream *stream, void *out, int6
  * that tally_stream_finish can write. */
 TALLY_API int64_t tally_stream_room(const tally_stream *stream, int64_t n);
 TALLY_API void tally_stream_close(tally_stream *stream);
-/* Starts a stream from a fragment (chapter 17): the stream continues after the elements of
+/* Starts a stream from a fragment (chapter 16): the stream continues after the elements of
  * `before`. The stream is a reduction or a scan, of one sequence or of many, without any push so
  * far. The fragment must have every element from 0 to its end, and the same operator, dtype and
  * number of sequences. The fragment is not changed. */
@@ -64,7 +64,7 @@ TALLY_API tally_status tally_stream_push_folded(tally_stream *stream, const void
                                                 const tally_fragment *folded, void *out,
                                                 int64_t *produced);
 
-/* ---- 15 streams of many sequences ---------------------------------------------------------------
+/* ---- 14 streams of many sequences ---------------------------------------------------------------
  * Many sequences that grow together, such as the cells of a field from step to step. The results
  * are those of tally_reduce, tally_scan or tally_window of `rows` sequences. A step is one new
  * element of each sequence. Memory may be of any kind. A GPU computes a reduction whose first
@@ -110,7 +110,7 @@ TALLY_API int64_t tally_stream_results(const tally_stream *stream, int64_t n);
  * tally_stream_results(stream, -1) results of each sequence (a reduction: one). */
 TALLY_API tally_status tally_stream_finish_view(tally_stream *stream, const tally_view *out);
 
-/* ---- 16 streams of groups -----------------------------------------------------------------------
+/* ---- 15 streams of groups -----------------------------------------------------------------------
  * Many sequences that grow in any order, such as groups of equal keys. Each group's result is
  * tally_reduce of its elements, in the order of the pushes. Element i of a push belongs to group
  * codes[i], 0 <= codes[i] < groups. The number of groups may grow from push to push, and a group
@@ -134,11 +134,11 @@ TALLY_API tally_status tally_stream_reduce_groups(tally *ctx, const char *op, ta
 TALLY_API tally_status tally_stream_push_groups(tally_stream *stream, const void *x,
                                                 const int32_t *codes, int64_t n, int64_t groups);
 
-/* ---- 17 fragments -------------------------------------------------------------------------------
+/* ---- 16 fragments -------------------------------------------------------------------------------
  * A fragment is the partial reduction of the elements [start, start + n) of a longer sequence,
  * held as at most 2 log2 n tree nodes. Fragments merge in any order, and may have gaps until the
  * last part arrives. However the data is cut, the final bits are those of tally_reduce on the whole
- * sequence. Exact operators and sum:checked have fragments too; chapter 18 has sums without a
+ * sequence. Exact operators and sum:checked have fragments too; chapter 17 has sums without a
  * place.
  *
  * Example:
@@ -190,7 +190,7 @@ TALLY_API tally_status tally_fragment_load(tally *ctx, const void *buffer, size_
                                            tally_fragment **fragment);
 TALLY_API void tally_fragment_free(tally_fragment *fragment);
 
-/* ---- 18 exact sums as data ----------------------------------------------------------------------
+/* ---- 17 exact sums as data ----------------------------------------------------------------------
  * The state of sum:exact and mean:exact as plain data, which can be copied, stored, sent and
  * added anywhere. Elements and states may be added in any order, from any thread or machine, and
  * may be subtracted again: the same elements give the same bytes. word[0..67] hold one integer,

@@ -65,18 +65,18 @@ static int number_of(const reading *r, int64_t most, int64_t *to)
 }
 
 /* Reads a list of known words as their indexes. */
-static int words_of(const reading *r, const char *const *known, int *to, int *count)
+static int words_of(const reading *r, const char *const *choices, int *to, int *count)
 {
     const toml_entry *const e = r->e;
     *count = e->count;
     if (!e->count) return refuse(r, "the list is empty");
     for (int i = 0; i < e->count; i++) {
         int k = 0;
-        while (known[k] && (!e->item[i].is_text || strcmp(known[k], e->item[i].text) != 0)) k++;
-        if (!known[k]) {
+        while (choices[k] && (!e->item[i].is_text || strcmp(choices[k], e->item[i].text) != 0)) k++;
+        if (!choices[k]) {
             char what[100] = "choices:";
-            for (int x = 0; known[x]; x++)
-                snprintf(what + strlen(what), sizeof what - strlen(what), " \"%s\"", known[x]);
+            for (int x = 0; choices[x]; x++)
+                snprintf(what + strlen(what), sizeof what - strlen(what), " \"%s\"", choices[x]);
             return refuse(r, what);
         }
         to[i] = k;

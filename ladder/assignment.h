@@ -1,9 +1,33 @@
 /* SPDX-License-Identifier: MIT
- * An assignment, as a file in TOML says it (assignment.c; ladder/doc/grade.md has the format). */
+ * An assignment, as a file in TOML says it (ladder/doc/grade.md has the format). */
 #ifndef LADDER_ASSIGNMENT_H
 #define LADDER_ASSIGNMENT_H
 #include "rung.h"
-#include "toml.h"
+
+/* ---- toml.c: a small part of TOML, read strictly: tables [name], keys with a string, a number or a
+ * list of these ---- */
+
+enum { TOML_KEYS = 64, TOML_ITEMS = 32, TOML_WORD = 32, TOML_TEXT = 200 };
+typedef struct toml_item {
+    int is_text;
+    double number;
+    char text[TOML_TEXT];
+} toml_item;
+typedef struct toml_entry {
+    char table[TOML_WORD], key[TOML_WORD]; /* table "": before the first one */
+    int line, column;                      /* of the key */
+    int is_list, count;
+    toml_item item[TOML_ITEMS];
+} toml_entry;
+typedef struct toml {
+    int count;
+    toml_entry entry[TOML_KEYS];
+} toml;
+
+/* Returns 0, or error->code; the message begins with file:line:column. */
+int toml_read(const char *file, const char *text, toml *t, ladder_error *error);
+
+/* ---- assignment.c ---- */
 
 enum { CHECKS_MOST = 32, LIST_MOST = TOML_ITEMS, SMALL_N = 1 << 16 };
 

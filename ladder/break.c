@@ -117,13 +117,13 @@ static int try_one(const alone *a, const damage *d, const char *at, int *seen, F
     plain.note = PLAIN;
     row x = {.rung = &plain, .text = broken};
     if (!broken) return fail_with(error, 1, "out of memory");
-    ladder_error own = {0};
+    ladder_error failure = {0};
     const int groups = place_groups(a->place);
-    int code = run_rung(&a->report, a->shape, a->place, 0, &x, &own);
+    int code = run_rung(&a->report, a->shape, a->place, 0, &x, &failure);
     if (!code && a->shape->n == BROKEN_N && noticed_by(&x)[0] == 'n') {
         a->shape->n = OTHER_N;
         place_set_groups(a->place, 1);
-        code = run_rung(&a->report, a->shape, a->place, 0, &x, &own);
+        code = run_rung(&a->report, a->shape, a->place, 0, &x, &failure);
         a->shape->n = BROKEN_N;
         place_set_groups(a->place, groups);
     }
@@ -132,7 +132,7 @@ static int try_one(const alone *a, const damage *d, const char *at, int *seen, F
     print_line(out, "      was ", a->text, (size_t)(at - a->text));
     print_line(out, "      now ", broken, (size_t)(at - a->text));
     free(broken);
-    if (code) fprintf(out, "      %s\n", own.sentence);
+    if (code) fprintf(out, "      %s\n", failure.sentence);
     if (!code && x.reason[0]) {
         fputs("      ", out);
         wrapped(out, x.reason, 6, 80);

@@ -126,9 +126,9 @@ static const char *of_sum(const job *j, element got, element want, char *text, s
     if (n % each && is_sum(j, got, 0, n - n % each))
         return "looks as if the elements behind the last whole tile are missing: n is no multiple "
                "of a group's share";
-    const char *const known =
+    const char *const cause =
         precision(k, got, want) ? precision(k, got, want) : narrow(k, got, want);
-    if (known) return known;
+    if (cause) return cause;
     if (n > each && is_sum(j, got, 0, each)) return "looks like the sum of the first group alone";
     if (!power_of_two(j->rung->threads) && part < 1) {
         snprintf(text, capacity,

@@ -219,11 +219,11 @@ static void block(translation *w, int i)
 {
     if (is(w, i, "{") && w->block_count < BLOCKS_MOST) {
         w->blocks[w->block_count].names = w->name_count;
-        w->blocks[w->block_count].own = w->own_count;
+        w->blocks[w->block_count].thread_arrays = w->thread_array_count;
         w->blocks[w->block_count++].shared = w->shared_count;
     } else if (is(w, i, "}") && w->block_count > 0) {
         w->name_count = w->blocks[--w->block_count].names;
-        w->own_count = w->blocks[w->block_count].own;
+        w->thread_array_count = w->blocks[w->block_count].thread_arrays;
         w->shared_count = w->blocks[w->block_count].shared;
     }
 }

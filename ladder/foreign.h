@@ -83,15 +83,15 @@ typedef struct translation {
     char hoisted_names[500];
     int own_names; /* do the kernels have the rung's names? */
     struct {
-        int names, shared, own;
+        int names, shared, thread_arrays;
     } blocks[BLOCKS_MOST]; /* what was known at each { */
     int block_count;
     named names[KEPT_MOST]; /* template parameters and constants of the file */
     int name_count;
     char shared[KEPT_MOST][WORD_MOST]; /* arrays of the kernel in shared memory */
     int shared_count;
-    char own[KEPT_MOST][WORD_MOST]; /* arrays of one thread */
-    int own_count;
+    char thread_arrays[KEPT_MOST][WORD_MOST]; /* arrays of one thread */
+    int thread_array_count;
     char locals[512];        /* declarations of OpenCL's __local parameters */
     char columns[WORD_MOST]; /* the kernel's parameter with the columns of a matrix */
     ladder_error *error;
@@ -137,7 +137,7 @@ void replace_name(translation *w, const char *name, const char *what);
 int constant_at(translation *w, int i); /* const int NAME = constant; */
 int is_shared(const translation *w, int i);
 int is_own(const translation *w, int i);
-/* Appends word i to w->shared or w->own. */
+/* Appends word i to w->shared or w->thread_arrays. */
 void add_word(char list[KEPT_MOST][WORD_MOST], int *count, const translation *w, int i);
 
 /* foreign_kernel.c: the word __global__ or __kernel is at i. Returns the piece after the kernel. */

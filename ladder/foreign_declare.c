@@ -44,15 +44,15 @@ int type_at(const translation *w, int i, const char **type, int *constant, int *
             several = 1;
         } else {
             char word[WORD_MOST];
-            const char *known = NULL;
+            const char *found = NULL;
             spell(w, at, word);
-            for (size_t k = 0; k < sizeof types / sizeof *types && !known; k++)
-                if (!strcmp(types[k].theirs, word)) known = types[k].ours;
-            for (int k = 0; k < w->name_count && !known; k++)
+            for (size_t k = 0; k < sizeof types / sizeof *types && !found; k++)
+                if (!strcmp(types[k].theirs, word)) found = types[k].ours;
+            for (int k = 0; k < w->name_count && !found; k++)
                 if (!strcmp(w->names[k].name, word) && !strcmp(w->names[k].is, "elem"))
-                    known = "elem";
-            if (!known || several || *type) break;
-            *type = known;
+                    found = "elem";
+            if (!found || several || *type) break;
+            *type = found;
         }
     }
     if (several && !*type) /* char has a sign, as in OpenCL and in CUDA on x86 */
@@ -71,8 +71,8 @@ int is_shared(const translation *w, int i)
 }
 int is_own(const translation *w, int i)
 {
-    for (int s = 0; s < w->own_count; s++)
-        if (is(w, i, w->own[s])) return 1;
+    for (int s = 0; s < w->thread_array_count; s++)
+        if (is(w, i, w->thread_arrays[s])) return 1;
     return 0;
 }
 void add_word(char list[KEPT_MOST][WORD_MOST], int *count, const translation *w, int i)
@@ -163,9 +163,9 @@ int shared_at(translation *w, int i, int dynamic)
     }
     if (w->in_helper && !is(w, name, "*")) return hoisted_at(w, name, type);
     if (is(w, name, "*")) { /* OpenCL: a pointer to it */
-        int own = after(w, name);
-        while (is(w, own, "const") || is_dropped(w, own)) own = after(w, own);
-        add_word(w->shared, &w->shared_count, w, own);
+        int pointer = after(w, name);
+        while (is(w, pointer, "const") || is_dropped(w, pointer)) pointer = after(w, pointer);
+        add_word(w->shared, &w->shared_count, w, pointer);
         say(w, by_hand ? "volatile LOCAL " : "LOCAL ");
         say(w, type);
         say(w, " ");
@@ -206,11 +206,11 @@ int shared_at(translation *w, int i, int dynamic)
 static int is_constant(const translation *w, int from, int to)
 {
     for (int i = after(w, from - 1); i < to; i = after(w, i)) {
-        int known = w->pieces[i].class != PIECE_WORD && w->pieces[i].class != PIECE_LINE;
+        int allowed = w->pieces[i].class != PIECE_WORD && w->pieces[i].class != PIECE_LINE;
         for (int k = 0; k < w->name_count; k++)
-            known |= is(w, i, w->names[k].name) && !strchr(w->names[k].is, '[');
-        if (is(w, i, "blockDim")) i = after(w, after(w, i)), known = 1;
-        if (!known || is(w, i, ",") || is(w, i, "{") || is(w, i, "?")) return 0;
+            allowed |= is(w, i, w->names[k].name) && !strchr(w->names[k].is, '[');
+        if (is(w, i, "blockDim")) i = after(w, after(w, i)), allowed = 1;
+        if (!allowed || is(w, i, ",") || is(w, i, "{") || is(w, i, "?")) return 0;
         if (w->pieces[i].class == PIECE_NUMBER &&
             memchr(w->pieces[i].at, '.', (size_t)w->pieces[i].length))
             return 0;
@@ -247,17 +247,17 @@ int declaration_at(translation *w, int i)
     const int name = type_at(w, i, &type, &constant, &by_hand);
     if (!type || name == i) return 0;
     if (is(w, name, "*")) {
-        int own = after(w, name);
-        while (is(w, own, "const") || is_dropped(w, own)) own = after(w, own);
-        int array = after(w, after(w, own));
-        const int declares = word_at(w, own) && is(w, after(w, own), "=");
+        int pointer = after(w, name);
+        while (is(w, pointer, "const") || is_dropped(w, pointer)) pointer = after(w, pointer);
+        int array = after(w, after(w, pointer));
+        const int declares = word_at(w, pointer) && is(w, after(w, pointer), "=");
         while (array < w->count &&
                (is(w, array, "&") || is(w, array, "(") || pointer_cast_at(w, array)))
             array = pointer_cast_at(w, array) ? pointer_cast_at(w, array) : after(w, array);
         if (by_hand) say(w, "volatile ");
         if (declares) say(w, is_shared(w, array) ? "LOCAL " : "GLOBAL ");
         if (declares && constant && !is_shared(w, array)) say(w, "const ");
-        if (declares && is_shared(w, array)) add_word(w->shared, &w->shared_count, w, own);
+        if (declares && is_shared(w, array)) add_word(w->shared, &w->shared_count, w, pointer);
     } else {
         for (int at = name, depth = 0; at < w->count && !is(w, at, ";"); at++) { /* int a[4], b; */
             if (w->pieces[at].class == PIECE_SIGN) {
@@ -267,7 +267,7 @@ int declaration_at(translation *w, int i)
             if (depth < 0) break;
             if (!depth && word_at(w, at) && is(w, after(w, at), "[") &&
                 (at == name || is(w, at - 1, ",") || is(w, at - 2, ",")))
-                add_word(w->own, &w->own_count, w, at);
+                add_word(w->thread_arrays, &w->thread_array_count, w, at);
         }
     }
     say(w, type);

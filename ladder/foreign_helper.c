@@ -148,7 +148,7 @@ static void parameter(translation *w, int from, int to, char where)
     if (word_at(w, at) && is(w, after(w, at), "[")) array = 1;
     if (pointer || array) {
         if (where == MEMORY_SHARED) add_word(w->shared, &w->shared_count, w, at);
-        if (where == MEMORY_OWN) add_word(w->own, &w->own_count, w, at);
+        if (where == MEMORY_OWN) add_word(w->thread_arrays, &w->thread_array_count, w, at);
         if (by_hand) say(w, "volatile ");
         if (where != MEMORY_OWN) say(w, where == MEMORY_SHARED ? "LOCAL " : "GLOBAL ");
         if (constant && where != MEMORY_SHARED) say(w, "const ");
@@ -183,8 +183,8 @@ static void translate(translation *w, helper *h, int number, const char *memorie
     char line[32];
     const char *type = NULL;
     const output kept = w->out;
-    const int names = w->name_count, shared = w->shared_count, own = w->own_count,
-              inside = w->in_helper;
+    const int names = w->name_count, shared = w->shared_count,
+              thread_arrays = w->thread_array_count, inside = w->in_helper;
     int constant = 0, by_hand = 0, start = h->start;
     w->out = (output){0};
     if (h->template_at >= 0) start = template_names(w, h->template_at, given);
@@ -217,7 +217,7 @@ static void translate(translation *w, helper *h, int number, const char *memorie
     w->in_helper = inside;
     w->name_count = names;
     w->shared_count = shared;
-    w->own_count = own;
+    w->thread_array_count = thread_arrays;
     const output done = w->out;
     w->out = w->helpers_out;
     if (done.text) say(w, done.text);

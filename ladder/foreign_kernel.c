@@ -178,7 +178,7 @@ int kernel_at(translation *w, int i, int template_at, int which)
         name = after(w, closing(w, after(w, name)));
     const int open = after(w, name), end = closing(w, open), body = after(w, end);
     const int names = w->name_count;
-    w->shared_count = w->own_count = w->block_count = 0;
+    w->shared_count = w->thread_array_count = w->block_count = 0;
     w->locals[0] = 0;
     if (!word_at(w, name) || !is(w, open, "(") || end == w->count) {
         refuse(w, i, "a kernel is `void name(parameters) { ... }`");

@@ -45,16 +45,16 @@ static void block_of_host(translation *w)
         }
     for (int i = 0; i < w->count && name[0] && !w->setup->block[0]; i++) {
         const int at = after(w, i), open = after(w, at);
-        int first[6], sides[3] = {1, 1, 1}, known = 1;
+        int first[6], sides[3] = {1, 1, 1}, valid = 1;
         if (!is(w, i, "dim3") || !is(w, at, name) || !is(w, open, "(")) continue;
         const int n = operands(w, open, first, 4);
         for (int k = 0; k < n && k < 3; k++) {
             char text[TEXT_MOST] = "";
             pieces_text(w, first[k], first[k + 1] - 1, text, sizeof text);
             sides[k] = atoi(text + strspn(text, " ("));
-            known &= sides[k] > 0 && sides[k] <= 1024 && !text[strspn(text, " ()0123456789")];
+            valid &= sides[k] > 0 && sides[k] <= 1024 && !text[strspn(text, " ()0123456789")];
         }
-        if (known && n < 4) memcpy(w->setup->block, sides, sizeof sides);
+        if (valid && n < 4) memcpy(w->setup->block, sides, sizeof sides);
     }
 }
 

@@ -12,7 +12,7 @@ static const word_pair types[] = {
     {"ushort", "u16"},   {"int16_t", "i16"}, {"uint16_t", "u16"}, {"longlong", "i64"},
 };
 
-/* Said with .x, .y or .z behind them; their places are those of `dimension` (foreign.c). */
+/* Names that are followed by .x, .y or .z, in the order of `dimension` (foreign.c). */
 static const word_pair indices[] = {
     {"threadIdx", ""}, {"blockIdx", ""}, {"blockDim", ""}, {"gridDim", ""}};
 

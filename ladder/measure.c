@@ -27,8 +27,6 @@ int input_copies(int64_t bytes)
 
 int host_finish(job *j, int64_t partials, element *out, ladder_error *error);
 
-static int on_host(const job *j) { return j->rung->schedule <= LIBRARY; }
-
 int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
                   ladder_error *error)
 {
@@ -47,6 +45,19 @@ int launch_support(job *j, const char *kernel, int64_t groups, const argument *a
     if (j->counts) j->counts->launches++;
     const kernel_launch l = {kernel, groups, SUPPORT_THREADS, arguments, count};
     return place_launch(j->place, j->support, &l, NULL, error);
+}
+
+/* The arrays of a scan by levels, from bytes[first] on: a level of `count` elements, the level above
+ * with one for each tile of `each` of them, and so on to a single element. A level has an array
+ * whose elements have width[0] bytes, and if width[1] is not 0, a second one. */
+static void add_levels(int64_t *bytes, int first, int64_t count, int64_t each,
+                       const int64_t width[2])
+{
+    const int arrays = width[1] ? 2 : 1;
+    for (int i = first; i + arrays <= WORK_MOST; i += arrays, count = (count + each - 1) / each) {
+        for (int k = 0; k < arrays; k++) bytes[i + k] = count * width[k];
+        if (count <= 1) break;
+    }
 }
 
 void job_needs(const job *j, int64_t bytes[WORK_MOST])
@@ -83,26 +94,17 @@ void job_needs(const job *j, int64_t bytes[WORK_MOST])
         bytes[0] = size, bytes[1] = job_groups(j) * size, bytes[2] = 4;
         break;
     case RECURSE:
-    case DIFFERENCE: {
-        const int first = j->rung->schedule == RECURSE ? 1 : 2;
-        int64_t above = tiles;
         bytes[0] = n * size;
-        if (first == 2) bytes[1] = n * size;
-        for (int i = first; i < WORK_MOST; i++, above = (above + each - 1) / each) {
-            bytes[i] = above * size;
-            if (above <= 1) break;
-        }
+        add_levels(bytes, 1, tiles, each, (int64_t[]){size, 0});
         break;
-    }
-    case SEGMENTS: {
-        int64_t above = tiles;
+    case DIFFERENCE:
+        bytes[0] = bytes[1] = n * size;
+        add_levels(bytes, 2, tiles, each, (int64_t[]){size, 0});
+        break;
+    case SEGMENTS:
         bytes[0] = n * size, bytes[1] = bytes[2] = n * 4;
-        for (int i = 3; i + 1 < WORK_MOST; i += 2, above = (above + each - 1) / each) {
-            bytes[i] = above * size, bytes[i + 1] = above * 4;
-            if (above <= 1) break;
-        }
+        add_levels(bytes, 3, tiles, each, (int64_t[]){size, 4});
         break;
-    }
     case LOOKBACK:
         bytes[0] = n * size, bytes[1] = bytes[2] = tiles * size, bytes[3] = tiles * 4, bytes[4] = 4;
         break;
@@ -144,9 +146,9 @@ int job_open(job *j, ladder_error *error)
     if (!j->output)
         return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)capacity);
     for (int i = 0; i < WORK_MOST && !code; i++)
-        if (bytes[i] || (i == 0 && !on_host(j)) || (i == 0 && j->rung->schedule == LIBRARY))
+        if (bytes[i] || (i == 0 && !is_host(j->rung)) || (i == 0 && j->rung->schedule == LIBRARY))
             code = place_alloc(j->place, bytes[i], &j->work[i], error);
-    if (!code && !on_host(j) && j->rung->shape == SHAPE_reduce)
+    if (!code && !is_host(j->rung) && j->rung->shape == SHAPE_reduce)
         code = place_alloc(j->place, 8, &j->cell, error);
     return code || j->rung->schedule != SEGMENTS || !j->n ? code : write_heads(j, error);
 }
@@ -164,14 +166,14 @@ int job_launch(job *j, int at, int64_t *partials, ladder_error *error)
 {
     j->launches = j->clears = 0;
     *partials = 1;
-    if (on_host(j)) return host_launch(j, at, error);
+    if (is_host(j->rung)) return host_launch(j, at, error);
     return j->rung->shape == SHAPE_reduce ? reduce_launch(j, at, partials, error)
                                           : series_launch(j, at, error);
 }
 
 int job_finish(job *j, int64_t partials, element *out, ladder_error *error)
 {
-    if (on_host(j)) return host_finish(j, partials, out, error);
+    if (is_host(j->rung)) return host_finish(j, partials, out, error);
     return j->rung->shape == SHAPE_reduce ? reduce_finish(j, partials, out, error)
                                           : series_finish(j, error);
 }
@@ -193,7 +195,8 @@ static int batch(job *j, int count, int *at, double *seconds, int64_t *partials,
         code = job_launch(j, (*at)++, partials, error);
         if (!code) code = job_complete(j, *partials, error);
     }
-    if (!code && !(on_host(j) && j->rung->schedule != LIBRARY)) code = place_wait(j->place, error);
+    if (!code && !(is_host(j->rung) && j->rung->schedule != LIBRARY))
+        code = place_wait(j->place, error);
     *seconds = (clock_seconds() - start) / count;
     return code;
 }
@@ -218,7 +221,7 @@ int measure(job *j, int runs, timing *t, ladder_error *error)
     t->low = times[0];
     t->high = times[runs - 1];
     t->launches = j->launches;
-    if (on_host(j)) return 0;
+    if (is_host(j->rung)) return 0;
     double start = clock_seconds();
     j->copying = -1;
     code = job_finish(j, partials, &e, error);

@@ -107,14 +107,15 @@ char *program_text(const model_setting *setting, const char *prelude, const char
                    const char *path, size_t *length)
 {
     char words[600];
-    const char *const device = library_text(prelude), *const own = ladder_text("prelude.h");
+    const char *const device = library_text(prelude), *const ladder_prelude =
+                                                          ladder_text("prelude.h");
     const size_t capacity =
-        strlen(device) + strlen(own) + strlen(text) + strlen(path) + sizeof words + 100;
+        strlen(device) + strlen(ladder_prelude) + strlen(text) + strlen(path) + sizeof words + 100;
     char *whole = malloc(capacity);
     if (!whole) return NULL;
     defines(setting, words, sizeof words);
     *length = (size_t)snprintf(whole, capacity, "%s\n%s\n%s\n#line 1 \"ladder/%s\"\n%s", device,
-                               words, own, path, text);
+                               words, ladder_prelude, path, text);
     return whole;
 }
 

@@ -59,8 +59,8 @@ static int open_inputs(job *j, int copies, int host_copies, int on_device, ladde
 static int build(job *j, const char *text, ladder_error *error)
 {
     char path[80];
-    const char *const own = rung_text(j->rung, path, sizeof path);
-    int code = place_build(j->place, text ? text : own, path, &j->setting, &j->program, error);
+    const char *const embedded = rung_text(j->rung, path, sizeof path);
+    int code = place_build(j->place, text ? text : embedded, path, &j->setting, &j->program, error);
     for (int i = 0; !code && program_kernel(j->program, i); i++)
         if (program_threads(j->program, i) != j->rung->threads)
             code = fail_with(error, 2,
@@ -150,7 +150,8 @@ static int check_hostile(job *j, row *out, ladder_error *error)
     return code;
 }
 
-/* Not an error of the ladder: the rung's own, or the device lacks what it needs. */
+/* Records a failure of the rung itself, or that the device lacks what it needs. Other errors, those
+ * of the ladder, are returned. */
 static int rung_failed(row *out, ladder_error *error)
 {
     if (error->code != 4 && error->code != LACKS) return error->code;

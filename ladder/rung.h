@@ -65,13 +65,13 @@ typedef struct rung {
     const char *text; /* of a reader's kernel, as it was read; NULL: the embedded one */
     int tile[2];      /* of a reader's transpose: columns and rows of a group; 0: as the rung's */
 } rung;
-/* Without a kernel of the ladder's? */
+/* Whether the rung runs on the processors, without a kernel of the ladder. */
 static inline int is_host(const rung *g) { return g->schedule <= LIBRARY; }
 extern const rung ladder_table[]; /* ended by name NULL */
 const char *shape_name(shape s);
-/* its ceiling is a read */
+/* Whether the ceiling of the shape is a read; else it is a copy. */
 static inline int reads_only(shape s) { return s == SHAPE_reduce || s == SHAPE_histogram; }
-/* sum, min or max */
+/* Whether the shape has a choice of sum, min and max. */
 static inline int has_operation(shape s) { return s == SHAPE_reduce || s == SHAPE_scan; }
 static inline int takes_kind(shape s, kind k)
 {

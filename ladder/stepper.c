@@ -115,12 +115,13 @@ static int watch_job(job *j, const char *text, const char *path, model_trace *t,
     return t->count ? 0 : code; /* a wrong kernel is watched up to where it fails */
 }
 
-int watch_rung(const rung *g, const char *own, int threads, small_run *out, ladder_error *error)
+int watch_rung(const rung *g, const char *reader_text, int threads, small_run *out,
+               ladder_error *error)
 {
     char path[80];
-    const char *const text = own ? own : rung_text(g, path, sizeof path);
+    const char *const text = reader_text ? reader_text : rung_text(g, path, sizeof path);
     char cells[TRACE_WORDS * 8];
-    if (own) snprintf(path, sizeof path, "%.79s", g->name);
+    if (reader_text) snprintf(path, sizeof path, "%.79s", g->name);
     void *host[1] = {cells};
     memory *input[1] = {NULL};
     model_counts *const counts = calloc(1, sizeof *counts);

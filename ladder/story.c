@@ -65,7 +65,7 @@ static const row *row_of(const report *r, const rung *g)
 
 /* The time of chapter k's rung on the reader's own device. NULL: it was not timed there, or its
  * runs differ too much. */
-static const timing *own_time(const report *r, size_t k)
+static const timing *time_here(const report *r, size_t k)
 {
     const row *const here = row_of(r, find_rung("reduce", chapters[k].rung));
     if (r->timed_on_model || !here || !here->timed || uncertain(&here->timing)) return NULL;
@@ -84,10 +84,10 @@ static void draw_bar(double seconds, double first, double part, FILE *f)
 }
 
 /* Writes the time on the reader's own device, and after it the recorded one. */
-static void own_chapter(const report *r, size_t k, const work *w, double first, FILE *f)
+static void chapter_here(const report *r, size_t k, const work *w, double first, FILE *f)
 {
-    const timing *const t = own_time(r, k), *const before = k ? own_time(r, k - 1) : NULL,
-                        *const one = own_time(r, 0);
+    const timing *const t = time_here(r, k), *const before = k ? time_here(r, k - 1) : NULL,
+                        *const one = time_here(r, 0);
     const shape_report *s = &r->shapes[0];
     for (int i = 0; i < r->shape_count; i++)
         if (r->shapes[i].shape == SHAPE_reduce) s = &r->shapes[i];
@@ -131,8 +131,8 @@ static void one_chapter(const report *r, size_t k, double before, double first, 
     if (!recorded_work(find_rung("reduce", chapters[k].rung), &w)) return;
     fprintf(f, "<li><h3>%s: %s</h3><p>%s</p>", chapters[k].rung, chapters[k].idea,
             chapters[k].text);
-    if (own_time(r, k))
-        own_chapter(r, k, &w, first, f);
+    if (time_here(r, k))
+        chapter_here(r, k, &w, first, f);
     else
         recorded_chapter(r, k, &w, before, first, f);
     fprintf(f, "</p></li>\n");
@@ -183,12 +183,12 @@ void html_story(const report *r, FILE *f)
 {
     enum { ENDING = sizeof chapters / sizeof *chapters - 1 };
     const recorded_device *const d = recorded(SHAPE_reduce);
-    const timing *const one = own_time(r, 0), *const end = own_time(r, ENDING);
+    const timing *const one = time_here(r, 0), *const end = time_here(r, ENDING);
     double first = 0, before = 0, last = 0;
-    int own = 0;
+    int timed_here = 0;
     work w;
     for (size_t k = 0; k <= ENDING; k++) {
-        own += own_time(r, k) != NULL;
+        timed_here += time_here(r, k) != NULL;
         if (!recorded_work(find_rung("reduce", chapters[k].rung), &w)) continue;
         if (first == 0) first = w.seconds;
         last = w.seconds;
@@ -211,14 +211,14 @@ void html_story(const report *r, FILE *f)
                       "bytes, so there is nothing left to gain. "
                     : "");
     fprintf(f,
-            own ? "Where a rung was timed on this device, its bar and its factor are this "
-                  "device's; else they are those of the %s. "
-                : "The times were recorded on an %s, because no kernel was timed here. ",
+            timed_here ? "Where a rung was timed on this device, its bar and its factor are this "
+                         "device's; else they are those of the %s. "
+                       : "The times were recorded on an %s, because no kernel was timed here. ",
             d->name);
     fprintf(f,
             "A bar is the share of the measured read ceiling%s; the figure beside it is the factor "
             "over the first rung.</p>\n<ol class=\"chapters\">\n",
-            own ? " of its machine" : "");
+            timed_here ? " of its machine" : "");
     for (size_t k = 0; k <= ENDING; k++) {
         one_chapter(r, k, before, first, f);
         if (recorded_work(find_rung("reduce", chapters[k].rung), &w)) before = w.seconds;

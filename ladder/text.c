@@ -38,9 +38,9 @@ const char *const *ladder_rungs(void)
 {
     static const char *names[64];
     for (int i = 0, n = 0; !names[0] || (i && ladder_table[i].name); i++) {
-        int known = 0;
-        for (int k = 0; k < n; k++) known |= !strcmp(names[k], ladder_table[i].name);
-        if (!known && n < 63) names[n++] = ladder_table[i].name;
+        int listed = 0;
+        for (int k = 0; k < n; k++) listed |= !strcmp(names[k], ladder_table[i].name);
+        if (!listed && n < 63) names[n++] = ladder_table[i].name;
     }
     return names;
 }

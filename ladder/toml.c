@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The reader of toml.h: one pass, line by line. A list may have several lines. */
-#include "toml.h"
-#include "rung.h"
+ * Reads TOML (assignment.h): one pass, line by line. A list may have several lines. */
+#include "assignment.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

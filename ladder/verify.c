@@ -22,8 +22,8 @@ void verify_reduce(const job *j, element got, row *out)
 {
     const kind k = j->setting.elem;
     double bound;
-    const element known = known_result(k, j->n, j->setting.operation, 1, &bound);
-    element want = known;
+    const element true_result = known_result(k, j->n, j->setting.operation, 1, &bound);
+    element want = true_result;
     const int real = k >= KIND_F32 && j->setting.operation == 0;
     out->error_ulp = k < KIND_F32 ? -1 : ulp_error(k, j->n, j->setting.operation, 1, got);
     out->bits = !real || j->rung->order != NONE;
@@ -207,7 +207,7 @@ static double law_mean(kind k, const void *x, int64_t from, int64_t w)
 /* What the windows that end at one place of the pattern give: 127 of them stand for all that
  * hold no special element. */
 typedef struct phase {
-    int known;
+    int computed;
     double exact, right, size; /* size: sum of |x| */
 } phase;
 
@@ -226,7 +226,7 @@ static void learn(const job *j, phase *p, int64_t end)
     p->exact = rounded(k, exact / (double)w);
     p->right = j->rung->order == LAW ? law_mean(k, j->host[0], end - w + 1, w)
                                      : rounded(k, left / rounded(k, (double)w));
-    p->known = 1;
+    p->computed = 1;
 }
 
 /* Places without a whole window: the library's are nan, a kernel's are as they were. */
@@ -262,7 +262,7 @@ void verify_window(const job *j, int hostile, row *out)
                 holds |= special[s] >= 0 && special[s] <= i && special[s] > i - w;
             if (holds) continue;
             phase *const p = &phases[i % DATA_PERIOD];
-            if (!p->known) learn(j, p, i);
+            if (!p->computed) learn(j, p, i);
             want.f = out->bits ? p->right : p->exact;
             const double away = fabs(got.f - p->exact) / ulp_of(k, p->exact);
             if (!(away <= out->error_ulp)) out->error_ulp = isfinite(away) ? away : INFINITY;

@@ -10,7 +10,7 @@
 typedef struct setting {
     const machine *m;
     double bandwidth, n;
-    int own; /* this report's times */
+    int is_own_device; /* this report's times */
     const char *name;
 } setting;
 
@@ -20,7 +20,7 @@ static setting setting_of(const report *r, const shape_report *s)
     const machine *const here = find_machine(r->device_text);
     setting t = {here, reads_only(s->shape) ? s->device.read : s->device.copy, (double)s->n,
                  !r->timed_on_model && here, r->device_text};
-    if (t.own) return t;
+    if (t.is_own_device) return t;
     if (!d->name) return (setting){0};
     return (setting){find_machine(d->name), reads_only(s->shape) ? d->read : d->copy, d->n, 0,
                      d->name};
@@ -28,7 +28,7 @@ static setting setting_of(const report *r, const shape_report *s)
 
 static int work_of(const setting *t, const shape_report *s, const row *x, work *w)
 {
-    return t->own ? work_of_row(s, x, w) : recorded_work(x->rung, w);
+    return t->is_own_device ? work_of_row(s, x, w) : recorded_work(x->rung, w);
 }
 
 /* The errors of the estimates of all recorded rungs, in per cent; a factor of 1.1 and of 1 / 1.1
@@ -54,8 +54,8 @@ static void errors_of_estimates(double *mean, double *worst)
 void html_concepts(const report *r, FILE *f)
 {
     const recorded_device *const d = recorded(SHAPE_reduce);
-    const machine *const own = r->timed_on_model ? NULL : find_machine(r->device_text),
-                         *const m = own ? own : find_machine(d->name);
+    const machine *const device = r->timed_on_model ? NULL : find_machine(r->device_text),
+                         *const m = device ? device : find_machine(d->name);
     double mean, worst;
     errors_of_estimates(&mean, &worst);
     const double latency = CYCLES_GLOBAL / (1e9 * m->ghz), bytes = m->peak * latency,
@@ -293,7 +293,7 @@ void plot_why(const report *r, const shape_report *s, FILE *f)
                    "known GPU.</p>\n");
         return;
     }
-    if (!r->timed_on_model && !t.own) {
+    if (!r->timed_on_model && !t.is_own_device) {
         fprintf(f,
                 "<p>There is no estimate for this device: its clock and units are not known to the "
                 "ladder (ladder/estimate.c). The table is that of the recorded %s.</p>\n",

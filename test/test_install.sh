@@ -47,7 +47,7 @@ printf '#include <tally.h>\n#include <tally_arrow.h>\n#include <tally_digits.h>\
 
 "$prefix/bin/tally" --version | grep -qF "$version"
 [ "$(seq 1 10 | "$prefix/bin/tally" reduce sum)" = 55 ]
-for file in include/tally_gpu.h include/tally_stream.h include/tally_file.h include/tally_mpi.h include/tally_mpi_ranks.h include/tally_mpi_elements.h include/tally_mpi_window.h include/tally_mpi_nccl.h include/tally_arrow.h include/tally_digits.h share/tally/fortran/tally_mpi.f90 share/doc/tally/LICENSE share/doc/tally/doc/user-operators.md share/doc/tally/examples/sum.c \
+for file in include/tally_gpu.h include/tally_keys.h include/tally_stream.h include/tally_file.h include/tally_mpi.h include/tally_mpi_ranks.h include/tally_mpi_elements.h include/tally_mpi_window.h include/tally_mpi_nccl.h include/tally_arrow.h include/tally_digits.h share/tally/fortran/tally_mpi.f90 share/doc/tally/LICENSE share/doc/tally/doc/user-operators.md share/doc/tally/examples/sum.c \
             share/man/man1/tally.1 share/bash-completion/completions/tally share/zsh/site-functions/_tally \
             share/fish/vendor_completions.d/tally.fish; do
     [ -s "$prefix/$file" ] || { echo "install: $file is missing or empty"; exit 1; }

@@ -5,7 +5,7 @@
 # words of a comment on its printf line are its output. A block marked python is run by test_python.sh. Of a block without a
 # mark, which would install something or run everything, the first word of each line must be a file here or a known tool.
 # README.md is short, and its pictures are what the tables say. The tables of doc/operators.md are what `tally ops` says.
-# The headers: the examples in the comments of include/tally.h, tally_gpu.h, tally_stream.h and tally_file.h, each chapter's once, are
+# The headers: the examples in the comments of include/tally.h, tally_gpu.h, tally_keys.h, tally_stream.h and tally_file.h, each chapter's once, are
 # compiled and run, and each of these headers compiles alone. An example is the lines after " * Example:" that are indented by four
 # more columns. It must print what the // comments of its printf lines say.
 set -uo pipefail
@@ -63,7 +63,7 @@ fi
 [ $commands -gt 5 ] && [ $programs -gt 0 ] || fail "found $commands commands and $programs programs"
 
 # ---- the headers ----
-for header in tally.h tally_gpu.h tally_stream.h tally_file.h; do
+for header in tally.h tally_gpu.h tally_keys.h tally_stream.h tally_file.h; do
     echo "#include <$header>" >alone.c
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror -I "$include" -fsyntax-only alone.c || fail "$header does not compile alone"
 done
@@ -76,7 +76,7 @@ done
          /^ \* Example:/ { on = 1; print "static void chapter" chapter "(tally *ctx)\n{"; next }
          on && !/^ \*     / { on = 0; print "}" }
          on { last = sub(/ \*\/$/, ""); print substr($0, 4); if (last) { on = 0; print "}" } }' \
-        "$include"/tally{,_gpu,_stream,_file}.h
+        "$include"/tally{,_gpu,_keys,_stream,_file}.h
 } >examples.c
 mapfile -t chapters < <(sed -nE 's/^static void chapter([0-9]+).*/\1/p' examples.c)
 {
@@ -85,7 +85,7 @@ mapfile -t chapters < <(sed -nE 's/^static void chapter([0-9]+).*/\1/p' examples
     printf '    tally_close(ctx);\n}\n'
 } >main.c
 # every chapter has one
-want=$(cat "$include"/tally{,_gpu,_stream,_file}.h | sed -nE 's,^/\* ---- ([0-9]+) .*,\1,p')
+want=$(cat "$include"/tally{,_gpu,_keys,_stream,_file}.h | sed -nE 's,^/\* ---- ([0-9]+) .*,\1,p')
 [ "$want" = "$(printf '%s\n' "${chapters[@]}")" ] || fail "chapters with an example: ${chapters[*]}; all chapters: $(tr '\n' ' ' <<<"$want")"
 
 cat examples.c main.c >program.c

@@ -171,7 +171,7 @@ static void check_many(void)
         use(new_stream(0));
         check(!call(0) && !call(5), "stream %d: %s", i, tally_error(ctx));
     }
-    for (tl_slot *s = &device()->own; s; s = s->next) slots++;
+    for (tl_slot *s = &device()->first_slot; s; s = s->next) slots++;
     check(slots == TL_SLOTS + 1, "%d streams have %d slots", MANY, slots);
     check(!count->allocations && !count->waits,
           "streams beyond the slots: %d allocations, %d waits", count->allocations, count->waits);

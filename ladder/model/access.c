@@ -105,9 +105,9 @@ static int passes(const request *r, int from, int to, int banks, int atomic, int
         for (int64_t word = r->offset[i] / 4; word < (r->offset[i] + r->size + 3) / 4; word++) {
             const int bank = (int)(word % banks);
             if (bank_of && word == r->offset[i] / 4) bank_of[r->lane[i]] = (int16_t)bank;
-            int known = 0;
-            for (int k = 0; k < found && !known; k++) known = words[k] == word;
-            if (known && !atomic) continue;
+            int counted = 0;
+            for (int k = 0; k < found && !counted; k++) counted = words[k] == word;
+            if (counted && !atomic) continue;
             words[found++] = word;
             if (++count[bank] > worst) worst = count[bank];
         }
@@ -157,9 +157,9 @@ static int cost_global(group_state *g, const request *r, int line, int store)
     int found = 0;
     for (int i = 0; i < r->lanes; i++)
         for (int64_t s = r->offset[i] / 32; s <= (r->offset[i] + r->size - 1) / 32; s++) {
-            int known = 0;
-            for (int k = found - 1; k >= 0 && !known; k--) known = sectors[k] == s;
-            if (!known) sectors[found++] = s;
+            int counted = 0;
+            for (int k = found - 1; k >= 0 && !counted; k--) counted = sectors[k] == s;
+            if (!counted) sectors[found++] = s;
         }
     const int64_t bytes = (int64_t)r->lanes * r->size;
     c->requests++;

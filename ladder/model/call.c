@@ -20,8 +20,9 @@ static reference array_argument(compiler *c)
 {
     expect(c, "(");
     const reference r = parse_reference(c);
-    if (r.own)
-        model_error(c, "'%s' is an array of one thread, and memory was expected", r.own->name);
+    if (r.thread_array)
+        model_error(c, "'%s' is an array of one thread, and memory was expected",
+                    r.thread_array->name);
     expect(c, ",");
     return c->failed ? (reference){0, -1, NULL} : r;
 }
@@ -61,8 +62,9 @@ static typed copy_async(compiler *c)
     expect(c, ",");
     const reference from_array = parse_reference(c);
     const array_info *arrays = c->kernel->arrays;
-    if (!c->failed && (from_array.own || !arrays[to].shared || arrays[from_array.array].shared ||
-                       arrays[to].kind != arrays[from_array.array].kind))
+    if (!c->failed &&
+        (from_array.thread_array || !arrays[to].shared || arrays[from_array.array].shared ||
+         arrays[to].kind != arrays[from_array.array].kind))
         model_error(c, "copy_async takes a shared array, an index, a global array of the same "
                        "type, and an index");
     if (c->failed) return at;

@@ -43,11 +43,11 @@ typedef enum {
 
 /* SHUFFLE: which lane the value comes from, in d. */
 enum { SHUFFLE_down, SHUFFLE_up, SHUFFLE_xor, SHUFFLE_from };
-static inline int64_t shuffle_lane(int way, int own, int64_t by)
+static inline int64_t shuffle_lane(int way, int lane, int64_t by)
 {
-    return way == SHUFFLE_down  ? own + by
-           : way == SHUFFLE_up  ? own - by
-           : way == SHUFFLE_xor ? own ^ by
+    return way == SHUFFLE_down  ? lane + by
+           : way == SHUFFLE_up  ? lane - by
+           : way == SHUFFLE_xor ? lane ^ by
                                 : by;
 }
 
@@ -114,14 +114,15 @@ typedef struct name_entry {
     int reg, array, lanes, scope; /* a variable of 1 or 4 registers, or an array */
     /* of a pointer into an array: the register with its first index; -1: the array itself */
     int offset;
-    int64_t own; /* elements of a thread's own array, in registers from reg on; 0: none */
+    int64_t
+        thread_elements; /* elements of a thread's own array, in registers from reg on; 0: none */
     kind kind;
 } name_entry;
 
 /* Part of an array: the array, from an index on (register, -1: from its start). */
 typedef struct reference {
     int array, offset;
-    const name_entry *own; /* a thread's own array instead */
+    const name_entry *thread_array; /* a thread's own array instead */
 } reference;
 
 /* A function of the text, compiled where it is called. */
@@ -179,9 +180,9 @@ typed offset_index(compiler *c, int offset, typed index); /* index + register `o
 typed load_element(compiler *c, int array, typed index);
 void store_element(compiler *c, int array, typed index, typed v);
 /* Arrays of one thread: a load, a store, a declaration from its '[' on. */
-typed own_element(compiler *c, const name_entry *e, typed index);
-void own_store(compiler *c, const name_entry *e, typed index, typed v);
-void own_array(compiler *c, const char *name, kind k);
+typed thread_element(compiler *c, const name_entry *e, typed index);
+void thread_store(compiler *c, const name_entry *e, typed index, typed v);
+void declare_thread_array(compiler *c, const char *name, kind k);
 int parse_sides(compiler *c, int64_t *sides); /* reads [2][3]; returns the number of sides */
 void declare_pointer(compiler *c);            /* reads what follows '*': name = reference */
 /* function.c */

@@ -180,8 +180,8 @@ static void masked(lane *a, const lane *b, int n, uint64_t mask)
 }
 
 /* Is the lane on, and its index in its array? */
-static int own_index(group_state *g, const warp_state *w, const instruction *i, const lane *index,
-                     int l, const char *does)
+static int is_valid_index(group_state *g, const warp_state *w, const instruction *i,
+                          const lane *index, int l, const char *does)
 {
     if (!(w->mask >> l & 1)) return 0;
     if (index[l].i >= 0 && index[l].i < i->d) return 1;
@@ -201,12 +201,12 @@ static void compute_moved(group_state *g, warp_state *w, const instruction *i)
     case DO_PICK: /* element c of the thread's own array, d registers from b on */
         for (int l = 0; l < g->warp; l++)
             g->scratch[l] =
-                own_index(g, w, i, c, l, "reads") ? row[(i->b + c[l].i) * n + l] : (lane){0};
+                is_valid_index(g, w, i, c, l, "reads") ? row[(i->b + c[l].i) * n + l] : (lane){0};
         masked(a, g->scratch, n, w->mask);
         break;
     case DO_DROP: /* b into element c of the array from a on */
         for (int l = 0; l < g->warp; l++)
-            if (own_index(g, w, i, c, l, "writes")) row[(i->a + c[l].i) * n + l] = b[l];
+            if (is_valid_index(g, w, i, c, l, "writes")) row[(i->a + c[l].i) * n + l] = b[l];
         break;
     case DO_SHUFFLE: /* from a lane outside of the warp: one's own, as CUDA has it */
         for (int l = 0; l < g->warp; l++) {

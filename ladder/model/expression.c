@@ -64,7 +64,7 @@ static typed primary(compiler *c)
         return out;
     }
     if (e->array >= 0) return load_element(c, e->array, parse_index(c, e));
-    if (e->own) return own_element(c, e, parse_index(c, e));
+    if (e->thread_elements) return thread_element(c, e, parse_index(c, e));
     if (e->lanes == 4) {
         expect(c, ".");
         const char *const at =
@@ -108,8 +108,8 @@ static typed signed_value(compiler *c)
         const reference r = starred_reference(c);
         if (c->failed) return (typed){0, KIND_I32};
         const typed zero = constant(c, KIND_I64, 0, 0);
-        return r.own ? own_element(c, r.own, zero)
-                     : load_element(c, r.array, offset_index(c, r.offset, zero));
+        return r.thread_array ? thread_element(c, r.thread_array, zero)
+                              : load_element(c, r.array, offset_index(c, r.offset, zero));
     }
     return primary(c);
 }
@@ -261,10 +261,10 @@ static int is_store(const compiler *c)
 }
 
 /* A place to store to: a variable, an element of an array or of a thread's own, a pointer's
-   offset (array and own are then not set). */
+   offset (array and thread_array are then not set). */
 typedef struct place {
     const name_entry *name; /* of a variable or pointer */
-    const name_entry *own;
+    const name_entry *thread_array;
     int array;
     kind kind;
     typed index;
@@ -276,9 +276,9 @@ static place parse_place(compiler *c)
     if (take(c, "*")) {
         const reference r = starred_reference(c);
         if (c->failed) return p;
-        p.own = r.own;
+        p.thread_array = r.thread_array;
         p.array = r.array;
-        p.kind = r.own ? r.own->kind : c->kernel->arrays[r.array].kind;
+        p.kind = r.thread_array ? r.thread_array->kind : c->kernel->arrays[r.array].kind;
         p.index = offset_index(c, r.offset, constant(c, KIND_I64, 0, 0));
         return p;
     }
@@ -290,15 +290,15 @@ static place parse_place(compiler *c)
         return p;
     }
     pass(c);
-    if (is_sign(c, "[") && (e->array >= 0 || e->own)) {
+    if (is_sign(c, "[") && (e->array >= 0 || e->thread_elements)) {
         p.index = parse_index(c, e);
         p.array = e->array;
-        p.own = e->own ? e : NULL;
+        p.thread_array = e->thread_elements ? e : NULL;
         p.kind = e->kind;
         return p;
     }
     p.name = e;
-    if (e->own || (e->array >= 0 && e->offset < 0))
+    if (e->thread_elements || (e->array >= 0 && e->offset < 0))
         model_error(c, "the array '%s' needs an index", t->text);
     if (e->array < 0) p.kind = e->kind;
     return p;
@@ -306,7 +306,7 @@ static place parse_place(compiler *c)
 
 static typed value_at(compiler *c, const place *p)
 {
-    if (p->own) return own_element(c, p->own, p->index);
+    if (p->thread_array) return thread_element(c, p->thread_array, p->index);
     if (p->array >= 0) return load_element(c, p->array, p->index);
     return (typed){p->name->array >= 0 ? p->name->offset : p->name->reg, p->kind};
 }
@@ -314,8 +314,8 @@ static typed value_at(compiler *c, const place *p)
 static typed store_at(compiler *c, const place *p, typed v)
 {
     v = convert(c, v, p->kind);
-    if (p->own)
-        own_store(c, p->own, p->index, v);
+    if (p->thread_array)
+        thread_store(c, p->thread_array, p->index, v);
     else if (p->array >= 0)
         store_element(c, p->array, p->index, v);
     else
@@ -327,7 +327,7 @@ static typed store_at(compiler *c, const place *p, typed v)
 static typed move_pointer(compiler *c, const place *p)
 {
     const reference r = parse_reference(c);
-    if (!c->failed && (r.own || r.array != p->name->array))
+    if (!c->failed && (r.thread_array || r.array != p->name->array))
         model_error(c,
                     "a pointer of the model stays in the array that it was set to; '%s' changes to "
                     "another: use an index",

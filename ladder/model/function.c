@@ -106,15 +106,15 @@ static void operands(compiler *c, const function *f, operand *list, int count)
         if (i) expect(c, ",");
         if (o->pointer) {
             o->array = parse_reference(c);
-            const kind given = c->failed      ? o->kind
-                               : o->array.own ? o->array.own->kind
-                                              : c->kernel->arrays[o->array.array].kind;
+            const kind given = c->failed               ? o->kind
+                               : o->array.thread_array ? o->array.thread_array->kind
+                                                       : c->kernel->arrays[o->array.array].kind;
             if (given != o->kind)
                 model_error(c, "operand %d of '%s' is a pointer to another type", i + 1, f->name);
-            if (o->array.offset >= 0) { /* its own: the body may move it */
-                const int own = new_register(c);
-                emit(c, DO_MOVE, KIND_I64, own, o->array.offset, 1);
-                o->array.offset = own;
+            if (o->array.offset >= 0) { /* a copy: the body may move it */
+                const int offset = new_register(c);
+                emit(c, DO_MOVE, KIND_I64, offset, o->array.offset, 1);
+                o->array.offset = offset;
             }
             continue;
         }
@@ -131,11 +131,11 @@ static void name_operands(compiler *c, const operand *list, int count)
 {
     for (int i = 0; i < count && !c->failed; i++) {
         const operand *const o = &list[i];
-        const name_entry *const own = o->array.own;
+        const name_entry *const from = o->array.thread_array;
         name_entry *const e =
-            add_name(c, o->name, own ? own->reg : o->reg, o->array.array, o->kind, 1);
+            add_name(c, o->name, from ? from->reg : o->reg, o->array.array, o->kind, 1);
         if (!e || !o->pointer) continue;
-        e->own = own ? own->own : 0;
+        e->thread_elements = from ? from->thread_elements : 0;
         e->offset = o->array.offset;
     }
 }

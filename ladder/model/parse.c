@@ -46,7 +46,7 @@ static void declaration(compiler *c, kind k, int quad)
         pass(c);
         if (c->failed) return;
         if (is_sign(c, "[")) {
-            own_array(c, name->text, k);
+            declare_thread_array(c, name->text, k);
             continue;
         }
         if (quad) {

@@ -134,7 +134,7 @@ static void change_mask(group_state *g, warp_state *w, const instruction *i)
     }
 }
 
-/* A barrier of the group or of the grid. Returns its line if the warp waits there, else 0. */
+/* Runs a barrier of the group or of the grid. Returns its line if the warp waits there, else 0. */
 static int meet(group_state *g, warp_state *w, const instruction *i)
 {
     if (w->live != w->all && w->mask)
@@ -162,7 +162,7 @@ static void exchange(group_state *g, warp_state *w, const instruction *i)
     compute(g, w, i);
 }
 
-/* Up to the next barrier or the end. Returns the line of the barrier, or 0. */
+/* Runs a warp up to the next barrier or the end. Returns the line of the barrier, or 0. */
 static int run_warp(group_state *g, warp_state *w)
 {
     const instruction *const code = g->program->code;

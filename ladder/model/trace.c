@@ -90,10 +90,10 @@ void trace_split(model_trace *t, const group_state *g, const warp_state *w, int 
 void trace_bulk(model_trace *t, const group_state *g, const warp_state *w, int thread,
                 const bulk_access *b)
 {
-    trace_array *const known = t->launches ? &t->launch[t->launches - 1].array[b->place] : NULL;
-    trace_event *e = known ? next_event(t, b->write ? TRACE_WRITE : TRACE_READ) : NULL;
+    trace_array *const array = t->launches ? &t->launch[t->launches - 1].array[b->place] : NULL;
+    trace_event *e = array ? next_event(t, b->write ? TRACE_WRITE : TRACE_READ) : NULL;
     const kind k = g->kernel->arrays[b->place].kind;
-    const int own = thread - w->first, most = MODEL_WARP_MOST * 4 / (own + 1);
+    const int at = thread - w->first, most = MODEL_WARP_MOST * 4 / (at + 1);
     t->races_pending = 0;
     if (!e) return;
     e->line = b->line;
@@ -102,12 +102,12 @@ void trace_bulk(model_trace *t, const group_state *g, const warp_state *w, int t
     e->sectors = b->sectors;
     e->degree = 1;
     e->width = (int)(b->count < most ? b->count : most);
-    e->lanes = (uint64_t)1 << own;
+    e->lanes = (uint64_t)1 << at;
     e->active = w->mask;
-    e->index[own] = (int32_t)b->index;
+    e->index[at] = (int32_t)b->index;
     for (int q = 0; q < e->width; q++)
-        e->value[own * e->width + q] = value_at(b->values + q * (int64_t)kind_bytes(k), k);
-    if (b->index + b->count > known->used) known->used = (int)(b->index + b->count);
+        e->value[at * e->width + q] = value_at(b->values + q * (int64_t)kind_bytes(k), k);
+    if (b->index + b->count > array->used) array->used = (int)(b->index + b->count);
 }
 
 void trace_wait(model_trace *t, const warp_state *w, int warp, int line, int place)
@@ -154,8 +154,8 @@ void trace_access(model_trace *t, const group_state *g, const warp_state *w, con
     const char *const base = a->shared ? g->shared + a->offset : g->arguments[a->parameter].data;
     const int64_t capacity =
         a->shared ? a->length : (int64_t)g->arguments[a->parameter].bytes / size;
-    trace_array *const known = t->launches ? &t->launch[t->launches - 1].array[place] : NULL;
-    trace_event *e = known ? next_event(t, store              ? TRACE_WRITE
+    trace_array *const array = t->launches ? &t->launch[t->launches - 1].array[place] : NULL;
+    trace_event *e = array ? next_event(t, store              ? TRACE_WRITE
                                            : i->op == DO_LOAD ? TRACE_READ
                                                               : TRACE_ATOMIC)
                            : NULL;
@@ -179,6 +179,6 @@ void trace_access(model_trace *t, const group_state *g, const warp_state *w, con
         e->index[l] = (int32_t)index[l].i;
         for (int q = 0; q < width; q++)
             e->value[l * width + q] = value_at(base + (index[l].i + q) * size, a->kind);
-        if (index[l].i + width > known->used) known->used = (int)(index[l].i + width);
+        if (index[l].i + width > array->used) array->used = (int)(index[l].i + width);
     }
 }

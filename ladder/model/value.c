@@ -87,17 +87,18 @@ void store_element(compiler *c, int array, typed index, typed v)
     if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
 }
 
-typed own_element(compiler *c, const name_entry *e, typed index)
+typed thread_element(compiler *c, const name_entry *e, typed index)
 {
-    const int reg = new_register(c), at = emit(c, DO_PICK, e->kind, reg, e->reg, (int)e->own);
+    const int reg = new_register(c),
+              at = emit(c, DO_PICK, e->kind, reg, e->reg, (int)e->thread_elements);
     if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
     return (typed){reg, e->kind};
 }
 
-void own_store(compiler *c, const name_entry *e, typed index, typed v)
+void thread_store(compiler *c, const name_entry *e, typed index, typed v)
 {
     v = convert(c, v, e->kind);
-    const int at = emit(c, DO_DROP, e->kind, e->reg, v.reg, (int)e->own);
+    const int at = emit(c, DO_DROP, e->kind, e->reg, v.reg, (int)e->thread_elements);
     if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
 }
 
@@ -182,15 +183,15 @@ static reference named_reference(compiler *c, int referred)
     reference r = {-1, -1, NULL};
     const token *const t = peek(c);
     const name_entry *const e = t->class == TOKEN_NAME ? find_name(c, t->text) : NULL;
-    if (!e || (e->array < 0 && !e->own)) {
+    if (!e || (e->array < 0 && !e->thread_elements)) {
         model_error(c, "an array was expected, or a pointer into one, not '%s'", t->text);
         return r;
     }
     pass(c);
-    if (e->own) {
+    if (e->thread_elements) {
         if (referred || is_sign(c, "["))
             model_error(c, "'%s' is an array of one thread: the model takes it whole", e->name);
-        r.own = e;
+        r.thread_array = e;
         return r;
     }
     const array_info *const a = &c->kernel->arrays[e->array];
@@ -216,7 +217,8 @@ static reference base_reference(compiler *c)
     if (!deeper(c)) return r;
     if (take_cast(c, &k)) {
         r = base_reference(c);
-        if (!c->failed && k != (r.own ? r.own->kind : c->kernel->arrays[r.array].kind))
+        if (!c->failed &&
+            k != (r.thread_array ? r.thread_array->kind : c->kernel->arrays[r.array].kind))
             model_error(c, "the model's memory keeps its type: no pointer of another type to it");
     } else if (take(c, "(")) {
         r = parse_reference(c);
@@ -233,7 +235,7 @@ reference parse_reference(compiler *c)
     reference r = base_reference(c);
     while (!c->failed && (is_sign(c, "+") || is_sign(c, "-"))) {
         const opcode op = take(c, "+") ? DO_ADD : (pass(c), DO_SUB);
-        if (r.own) model_error(c, "the model takes an array of one thread whole");
+        if (r.thread_array) model_error(c, "the model takes an array of one thread whole");
         const typed by = parse_term(c);
         if (by.kind >= KIND_F32) model_error(c, "an index is a whole number, and this is a float");
         const typed from = r.offset < 0 ? constant(c, KIND_I64, 0, 0) : (typed){r.offset, KIND_I64};
@@ -253,9 +255,9 @@ void declare_pointer(compiler *c)
     const int offset = new_register(c), used = c->next;
     const reference r = parse_reference(c);
     if (c->failed) return;
-    if (r.own) {
+    if (r.thread_array) {
         model_error(c, "'%s' is an array of one thread, and the model has no pointers to it",
-                    r.own->name);
+                    r.thread_array->name);
         return;
     }
     const typed from = offset_index(c, r.offset, constant(c, KIND_I64, 0, 0));
@@ -265,7 +267,7 @@ void declare_pointer(compiler *c)
     if (e) e->offset = offset;
 }
 
-void own_array(compiler *c, const char *name, kind k)
+void declare_thread_array(compiler *c, const char *name, kind k)
 {
     enum { OWN_MOST = 64 };
     int64_t sides[SIDES_MOST];
@@ -295,5 +297,5 @@ void own_array(compiler *c, const char *name, kind k)
         if (at >= 0) unknown_value(c, at, k, listed);
     }
     name_entry *const e = add_name(c, name, first, -1, k, 1);
-    if (e) e->own = sides[0];
+    if (e) e->thread_elements = sides[0];
 }

@@ -251,15 +251,15 @@ static PyObject *make_empty(PyObject *module, PyObject *args)
         return NULL;
     for (int i = 0; i < a.ndim; i++)
         if (a.shape[i] < 0) return PyErr_Format(PyExc_ValueError, "empty: a size is negative");
-    PyObject *const made = pt_array_new(type, is_bool, a.ndim, a.shape);
-    if (!made || !bytes) return made;
+    PyObject *const result = pt_array_new(type, is_bool, a.ndim, a.shape);
+    if (!result || !bytes) return result;
     size_t wanted = tally_dtype_size(type);
     for (int i = 0; i < a.ndim; i++) wanted *= (size_t)a.shape[i];
     if ((size_t)PyBytes_Size(bytes) == wanted) {
-        if (wanted) memcpy(pt_array_data(made), PyBytes_AsString(bytes), wanted);
-        return made;
+        if (wanted) memcpy(pt_array_data(result), PyBytes_AsString(bytes), wanted);
+        return result;
     }
-    Py_DECREF(made);
+    Py_DECREF(result);
     return PyErr_Format(PyExc_ValueError, "empty: %zd bytes are not its %zu", PyBytes_Size(bytes),
                         wanted);
 }

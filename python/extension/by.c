@@ -54,8 +54,9 @@ static int check(const pt_operand *a, const pt_operand *next, const tally_view *
     return -1;
 }
 
-static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
-                        const tally_view *codes, int64_t groups, const pt_operand *out)
+/* Runs a verb by key: element i belongs to the group codes[i]. */
+static tally_status run_by_key(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
+                               const tally_view *codes, int64_t groups, const pt_operand *out)
 {
     tally_view v = flat(a), second, w = {out->data, verb->info.output, 1, a->size, 0, 1, NULL};
     if (verb->next) {
@@ -111,7 +112,7 @@ PyObject *pt_by(PyObject *module, PyObject *const *args, Py_ssize_t count)
     result.ndim = 1;
     result.shape[0] = verb.what == PT_REDUCE ? groups : in.a.size;
     if (pt_open_result(&in.a, &verb, NULL, &result)) goto done;
-    Py_BEGIN_ALLOW_THREADS status = run(slot, &verb, &in.a, &v, groups, &result.a);
+    Py_BEGIN_ALLOW_THREADS status = run_by_key(slot, &verb, &in.a, &v, groups, &result.a);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
 done:
     pt_give_back(slot);
@@ -127,25 +128,25 @@ done:
 
 /* ---- windows over rows that are sorted by group ---- */
 
-/* Whether keys begin with the larger one. */
+/* Whether key `first` is larger than key `last`. */
 static int falls(const pt_operand *keys, int64_t first, int64_t last)
 {
-#define LESS(d, type) \
+#define LARGER(d, type) \
     case d: \
         return ((const type *)(const void *)keys->data)[first] > \
                ((const type *)(const void *)keys->data)[last];
     switch (keys->dtype) {
-        LESS(TALLY_I32, int32_t)
-        LESS(TALLY_I64, int64_t)
-        LESS(TALLY_U64, uint64_t)
-        LESS(TALLY_F64, double)
+        LARGER(TALLY_I32, int32_t)
+        LARGER(TALLY_I64, int64_t)
+        LARGER(TALLY_U64, uint64_t)
+        LARGER(TALLY_F64, double)
     default:
         return 0; /* the library refuses the type */
     }
-#undef LESS
+#undef LARGER
 }
 
-/* The window for keys that fall. */
+/* The same window for keys that fall: distances have the other sign. */
 static tally_key_window turned(tally_key_window w)
 {
     return (tally_key_window){.low = -w.high,
@@ -173,7 +174,8 @@ static int64_t group_times(tally *ctx, const pt_operand *keys, const pt_operand 
     return -1;
 }
 
-/* Raises an exception for the times of group g. order: the row in x of each sorted row. */
+/* Raises an exception for the times of the group of rows first .. end - 1, which are not sorted.
+ * order: the row in x of each sorted row. */
 static void raise_times(tally *ctx, const pt_operand *keys, const int64_t *order, int64_t first,
                         int64_t end)
 {

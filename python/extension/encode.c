@@ -350,13 +350,13 @@ PyObject *pt_pair(PyObject *module, PyObject *const *args, Py_ssize_t count)
 PyObject *pt_renumber(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a, map;
-    PyObject *made = NULL;
+    PyObject *codes = NULL;
     if (pt_count("renumber", count, 3)) return NULL;
     const long otherwise = PyLong_AsLong(args[2]);
     if ((otherwise == -1 && PyErr_Occurred()) || open_codes(args[0], &a)) return NULL;
     if (!pt_open_places(args[1], "numbers", &map)) {
-        if ((made = pt_array_new(TALLY_I32, 0, 1, &a.size))) {
-            int32_t *const to = pt_array_data(made);
+        if ((codes = pt_array_new(TALLY_I32, 0, 1, &a.size))) {
+            int32_t *const to = pt_array_data(codes);
             const int32_t *const x = (const void *)a.data;
             const int64_t *const y = (const void *)map.data;
             for (int64_t i = 0; i < a.size; i++)
@@ -365,5 +365,5 @@ PyObject *pt_renumber(PyObject *module, PyObject *const *args, Py_ssize_t count)
         pt_close(&map);
     }
     pt_close(&a);
-    return made;
+    return codes;
 }

@@ -101,17 +101,18 @@ static PyObject *give_places(const pt_operand *a, const int64_t *from, int64_t n
 
 /* Makes the runs of keys with nulls from the runs of the values in memory: two nulls are equal,
  * and a null equals nothing else. */
-static int64_t split_nulls(const pt_operand *a, int64_t stride, const int64_t *found, int64_t *made)
+static int64_t split_nulls(const pt_operand *a, int64_t stride, const int64_t *found,
+                           int64_t *runs_found)
 {
     int64_t runs = 0;
     int before = -1;
     for (int64_t i = 0; i < a->size; i++) {
         const int valid = pt_is_valid(a, i * stride), begins = *found == i;
         found += begins;
-        if (valid != before || (valid && begins)) made[runs++] = i;
+        if (valid != before || (valid && begins)) runs_found[runs++] = i;
         before = valid;
     }
-    made[runs] = a->size;
+    runs_found[runs] = a->size;
     return runs;
 }
 
@@ -189,10 +190,10 @@ static PyObject *order_of(pt_slot *slot, const pt_operand *a, const tally_view *
     pt_operand places[2];
     PyObject *object[2] = {NULL, NULL}, *pair = NULL;
     const int64_t length[2] = {a->size, groups + 1};
-    int made = 0;
-    for (; made < 2; made++)
-        if (make_places(a, length[made], &places[made], &object[made])) break;
-    if (made == 2) {
+    int opened = 0;
+    for (; opened < 2; opened++)
+        if (make_places(a, length[opened], &places[opened], &object[opened])) break;
+    if (opened == 2) {
         int64_t *const order = (int64_t *)(void *)places[0].data, *const offsets =
                                                                       (int64_t *)(void *)places[1]
                                                                           .data;
@@ -211,7 +212,7 @@ static PyObject *order_of(pt_slot *slot, const pt_operand *a, const tally_view *
         else if (object[0])
             pair = PyTuple_Pack(2, object[0], object[1]);
     }
-    while (made-- > 0) pt_close(&places[made]);
+    while (opened-- > 0) pt_close(&places[opened]);
     Py_XDECREF(object[0]);
     Py_XDECREF(object[1]);
     return pair;
@@ -315,12 +316,12 @@ PyObject *pt_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count)
     w.high_open = PyObject_IsTrue(args[4]);
     w.ties = PyObject_IsTrue(args[5]) ? TALLY_TIES_ROW : TALLY_TIES_ALL;
     pt_slot *slot = NULL;
-    int made = 0;
+    int opened = 0;
     if (open_limit(args[1], "low", a.dtype, &w.low, &w.low_real) ||
         open_limit(args[2], "high", a.dtype, &w.high, &w.high_real) || !(slot = pt_take(&a, NULL)))
         goto done;
-    for (; made < 2; made++)
-        if (make_places(&a, a.size, &bound[made], &places[made])) goto done;
+    for (; opened < 2; opened++)
+        if (make_places(&a, a.size, &bound[opened], &places[opened])) goto done;
     tally_status status;
     Py_BEGIN_ALLOW_THREADS status = pt_stream_begin(slot);
     if (!status)
@@ -330,7 +331,7 @@ PyObject *pt_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
     else given = PyTuple_Pack(2, places[0], places[1]);
 done:
-    while (made-- > 0) pt_close(&bound[made]);
+    while (opened-- > 0) pt_close(&bound[opened]);
     pt_give_back(slot);
     Py_XDECREF(places[0]);
     Py_XDECREF(places[1]);

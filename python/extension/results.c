@@ -41,11 +41,11 @@ static PyObject *make_numpy(const pt_operand *like, pt_form form)
 /* A large array in a block that is kept: numpy.asarray of an array of the extension. */
 static PyObject *make_large_numpy(pt_form form)
 {
-    PyObject *const own = pt_array_new(form.dtype, form.is_bool, form.ndim, form.shape);
-    PyObject *const module = own ? PyImport_ImportModule("numpy") : NULL;
-    PyObject *const object = module ? PyObject_CallMethod(module, "asarray", "O", own) : NULL;
+    PyObject *const array = pt_array_new(form.dtype, form.is_bool, form.ndim, form.shape);
+    PyObject *const module = array ? PyImport_ImportModule("numpy") : NULL;
+    PyObject *const object = module ? PyObject_CallMethod(module, "asarray", "O", array) : NULL;
     Py_XDECREF(module);
-    Py_XDECREF(own);
+    Py_XDECREF(array);
     return object;
 }
 

@@ -176,7 +176,7 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     pt_operand out, bound[2];
     PyObject *object = NULL;
     int64_t shape[PT_DIMS];
-    int made = 0, failed = 1, done = 0;
+    int out_open = 0, failed = 1, done = 0;
     r.next = NULL;
     r.start = r.end = NULL;
     r.pairs.copy = NULL;
@@ -195,7 +195,7 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     memcpy(shape, r.a.shape, (size_t)r.a.ndim * sizeof *shape);
     shape[r.axis] = (shape[r.axis] + r.step - 1) / r.step;
     if (pt_make(&like, (pt_form){r.wanted, 0, r.a.ndim, shape}, &out, &object)) goto done;
-    made = 1;
+    out_open = 1;
     pt_begin(2 * r.a.size);
     failed = pt_rolling_on_device(&r, &out, object, slot->ctx, &done);
     if (!failed && !done)
@@ -203,7 +203,7 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     failed = pt_end(failed);
 done:
     pt_give_back(slot);
-    if (made) pt_close(&out);
+    if (out_open) pt_close(&out);
     if (failed) Py_CLEAR(object);
     object = pt_give(&like, object, r.a.ndim);
     for (int i = 0; i < 2; i++) pt_close(&bound[i]);

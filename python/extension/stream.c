@@ -69,42 +69,42 @@ failed:
     return NULL;
 }
 
-/* Makes an array of the `made` results in `from`. They may be those of rows of earlier chunks, so
+/* Makes an array of the `count` results in `from`. They may be those of rows of earlier chunks, so
  * chunks of pandas get no index: NumPy's arrays. */
-static PyObject *results(const stream *s, const pt_operand *like, const char *from, int64_t made)
+static PyObject *results(const stream *s, const pt_operand *like, const char *from, int64_t count)
 {
     const int labelled = like->kind == PT_OTHER && PyObject_HasAttrString(like->object, "iloc");
     const pt_operand plain = {.kind = PT_NUMPY, .device = -1};
     pt_operand out;
     PyObject *object;
-    const int64_t shape[2] = {made, s->verb.info.lanes};
+    const int64_t shape[2] = {count, s->verb.info.lanes};
     const pt_form form = {s->verb.out, s->verb.out_bool, s->verb.info.lanes > 1 ? 2 : 1, shape};
     if (labelled && pt_numpy_empty) like = &plain;
     if (pt_make(like, form, &out, &object)) return NULL;
-    if (made) memcpy(out.data, from, (size_t)(made * s->verb.out_bytes));
+    if (count) memcpy(out.data, from, (size_t)(count * s->verb.out_bytes));
     pt_close_result(&s->verb, &out);
     return pt_give(like, object, 1);
 }
 
-/* Pushes x's elements, without the GIL. *made results are written to scratch. */
+/* Pushes x's elements, without the GIL. *count results are written to scratch. */
 static tally_status push_run(stream *s, const pt_operand *a, const pt_operand *next, char *scratch,
-                             int64_t *made)
+                             int64_t *count)
 {
     pt_sequence x;
     tally_status status = pt_sequence_open(a, next, &x);
     if (status) return status;
     if (a->valid || next) {
-        *made = tally_stream_results(s->stream, a->size);
-        const tally_view out = tally_flat(scratch, s->verb.info.output, *made);
+        *count = tally_stream_results(s->stream, a->size);
+        const tally_view out = tally_flat(scratch, s->verb.info.output, *count);
         status = tally_stream_push_view(s->stream, &x.view, &out);
     } else if (a->size > 1 && x.view.stride != 1) {
         pt_operand dense;
         if (!(status = pt_pack_axes(a, NULL, &dense))) {
-            status = tally_stream_push(s->stream, dense.data, a->size, scratch, made);
+            status = tally_stream_push(s->stream, dense.data, a->size, scratch, count);
             pt_unpack_axes(&dense);
         }
     } else {
-        status = tally_stream_push(s->stream, x.view.data, a->size, scratch, made);
+        status = tally_stream_push(s->stream, x.view.data, a->size, scratch, count);
     }
     pt_sequence_close(&x);
     return status;
@@ -152,20 +152,21 @@ static PyObject *push(PyObject *self, PyObject *args, PyObject *names)
     if (pt_open_inputs(x, second, where, "a stream", &in)) return NULL;
     if (!pt_flatten(a) && !fits(s, a, in.next) && !enter(s)) {
         const int64_t most = tally_stream_room(s->stream, a->size),
-                      known = tally_stream_results(s->stream, a->size);
-        int64_t made = 0, bytes;
+                      results_now = tally_stream_results(s->stream, a->size);
+        int64_t count = 0, bytes;
         char *out = NULL;
-        if (__builtin_mul_overflow(most > known ? most : known, s->verb.out_bytes, &bytes) ||
+        if (__builtin_mul_overflow(most > results_now ? most : results_now, s->verb.out_bytes,
+                                   &bytes) ||
             !(out = malloc((size_t)bytes + 1))) {
             PyErr_NoMemory();
         } else {
             tally_status status;
-            Py_BEGIN_ALLOW_THREADS status = push_run(s, a, in.next, out, &made);
+            Py_BEGIN_ALLOW_THREADS status = push_run(s, a, in.next, out, &count);
             Py_END_ALLOW_THREADS s->kind = a->kind == PT_NUMPY ? PT_NUMPY : PT_OWN;
             if (status)
                 pt_raise(s->slot->ctx, status);
             else
-                given = results(s, a, out, made);
+                given = results(s, a, out, count);
         }
         free(out);
         atomic_store(&s->busy, 0);
@@ -181,13 +182,13 @@ static PyObject *finish(PyObject *self, PyObject *unused)
     pt_operand like = {.kind = s->verb.out == TALLY_BF16 ? PT_OWN : s->kind, .device = -1};
     PyObject *given = NULL;
     if (enter(s)) return NULL;
-    int64_t made = 0, capacity = tally_stream_room(s->stream, -1);
+    int64_t count = 0, capacity = tally_stream_room(s->stream, -1);
     char *out = malloc((size_t)(capacity * s->verb.out_bytes + 1));
-    tally_status status = out ? tally_stream_finish(s->stream, out, &made) : TALLY_NO_MEMORY;
+    tally_status status = out ? tally_stream_finish(s->stream, out, &count) : TALLY_NO_MEMORY;
     if (status)
         pt_raise(s->slot->ctx, status);
     else
-        given = results(s, &like, out, made);
+        given = results(s, &like, out, count);
     free(out);
     atomic_store(&s->busy, 0);
     return given;

@@ -228,10 +228,10 @@ int pt_refuse_device(const pt_operand *a, int type)
         /* as in DLDeviceType */
         [4] = "OpenCL", [7] = "Vulkan",  [8] = "Metal",   [9] = "VPI",
         [10] = "ROCm",  [14] = "oneAPI", [15] = "WebGPU", [16] = "Hexagon"};
-    const int known = type >= 0 && type < (int)(sizeof names / sizeof *names) && names[type];
+    const int named = type >= 0 && type < (int)(sizeof names / sizeof *names) && names[type];
     PyErr_Format(PyExc_ValueError,
                  "%s is on a device of %s (%d in DLPack): must be host memory or CUDA; bring it to "
                  "the host first",
-                 a->name, known ? names[type] : "another kind", type);
+                 a->name, named ? names[type] : "another kind", type);
     return -1;
 }

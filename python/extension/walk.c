@@ -85,14 +85,14 @@ static tally_status stream_pieces(tally *ctx, const pt_verb *verb, tally_dtype d
         : verb->what == PT_SCAN ? tally_stream_scan(ctx, verb->op, dtype, &verb->scan, &stream)
                                 : tally_stream_window(ctx, verb->op, dtype, &verb->window, &stream);
     if (status) return status;
-    for (int64_t now, made; !status && n > 0; n -= now) {
+    for (int64_t now, count; !status && n > 0; n -= now) {
         const void *x = next_piece(p, &now);
-        status = tally_stream_push(stream, x, now, out, &made);
-        if (verb->what != PT_REDUCE && !status) out += made * verb->out_bytes;
+        status = tally_stream_push(stream, x, now, out, &count);
+        if (verb->what != PT_REDUCE && !status) out += count * verb->out_bytes;
         if (!status) status = pt_advance(now);
     }
-    int64_t made;
-    if (!status) status = tally_stream_finish(stream, out, &made);
+    int64_t count;
+    if (!status) status = tally_stream_finish(stream, out, &count);
     tally_stream_close(stream);
     return status;
 }

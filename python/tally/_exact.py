@@ -83,8 +83,8 @@ class Exact:
         if self._of_two and next is None:
             raise ValueError(f"next: {self._op!r} takes two arrays, x and next")
         if self._sums is not None:
-            made = "corr:exact" if self._of_two else "var:exact"
-            part = _read(bytes(Fragment(made, x, next=next, where=where)))
+            operator = "corr:exact" if self._of_two else "var:exact"
+            part = _read(bytes(Fragment(operator, x, next=next, where=where)))
             self._sums = _joined(self._sums, part, sign)
         elif next is not None:
             raise ValueError(f"next: {self._op!r} takes one array; Exact(x, 'corr', next=y) takes two")
@@ -193,8 +193,8 @@ def _parsed(op):
     name, *more = str(_words.spelled(op)).split(":")
     plain = name.removeprefix("nan")
     if plain not in _SUMS and plain not in _PLAIN:
-        known = ", ".join((*_PLAIN, *(name for name in _SUMS if isinstance(name, str))))
-        raise ValueError(f"op is {op!r}: must be one of {known}, or a nan form")
+        choices = ", ".join((*_PLAIN, *(name for name in _SUMS if isinstance(name, str))))
+        raise ValueError(f"op is {op!r}: must be one of {choices}, or a nan form")
     return plain, plain != name, ":".join(each for each in more if each != "exact")
 
 

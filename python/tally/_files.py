@@ -69,8 +69,8 @@ class File:
             return
 
         def read(at):  # a reader serves one thread at a time
-            own = type(self._file)(self.path, memory_map=True, metadata=meta)
-            return own.read_row_group(at, columns=names, use_threads=False)
+            file = type(self._file)(self.path, memory_map=True, metadata=meta)
+            return file.read_row_group(at, columns=names, use_threads=False)
 
         with ThreadPoolExecutor(ahead) as pool:
             waiting = deque()
@@ -335,7 +335,7 @@ class _Reduction:
         self._count += len(x) - getattr(x, "null_count", 0)
 
     def result(self, ticks):
-        """ticks: dates as numbers."""
+        """The result. Dates and times are objects, or with `ticks` the numbers that stand for them."""
         found = np.asarray(self._parts.result(), self._type)
         if ticks or not self._column.gives_times:
             return found

@@ -31,13 +31,13 @@ _known: dict = {}  # what _found has found, by class
 
 
 def _found(kind):
-    known = _known.get(kind)
-    if known is None:
+    cached = _known.get(kind)
+    if cached is None:
         base = next((base for base in kind.__mro__ if _package(base) in _LIBRARIES), kind)
         if len(_known) >= 256:  # classes that are made as the program runs
             _known.clear()
-        known = _known[kind] = base, _package(base)
-    return known
+        cached = _known[kind] = base, _package(base)
+    return cached
 
 
 def _package(kind):
@@ -173,12 +173,12 @@ _ROWS = (list, tuple, range)
 def _with_masks(values):
     """Lists in lists, where each object that NumPy converts is an array, perhaps with a mask."""
     numpy = sys.modules.get("numpy")
-    known = (numpy.ndarray, numpy.generic) if numpy else ()
+    own_types = (numpy.ndarray, numpy.generic) if numpy else ()
 
     def how(kind):
         if issubclass(kind, _ROWS):
             return _with_masks
-        return _numpy if hasattr(kind, "__array__") and not issubclass(kind, known) else None
+        return _numpy if hasattr(kind, "__array__") and not issubclass(kind, own_types) else None
 
     hows = {kind: how(kind) for kind in set(map(type, values))}
     if not any(hows.values()):

@@ -232,19 +232,19 @@ static bool add_aggregate(duckdb_connection db, int i)
     duckdb_aggregate_function f = duckdb_create_aggregate_function();
     duckdb_logical_type argument = duckdb_create_logical_type(i == MERGE ? DUCKDB_TYPE_BLOB
                                                                          : DUCKDB_TYPE_ANY),
-                        made = duckdb_create_logical_type(i < ROWS_TABLE ? DUCKDB_TYPE_DOUBLE
-                                                                         : DUCKDB_TYPE_BLOB);
+                        returned = duckdb_create_logical_type(i < ROWS_TABLE ? DUCKDB_TYPE_DOUBLE
+                                                                             : DUCKDB_TYPE_BLOB);
     duckdb_aggregate_function_set_name(f, i < ROWS_TABLE ? rows_table[i].name
                                           : i == STATE   ? "exact_state"
                                                          : "exact_merge");
     for (int a = 0; a < arguments(i); a++) duckdb_aggregate_function_add_parameter(f, argument);
-    duckdb_aggregate_function_set_return_type(f, made);
+    duckdb_aggregate_function_set_return_type(f, returned);
     duckdb_aggregate_function_set_functions(f, state_size, state_init, update, combine, finalize);
     duckdb_aggregate_function_set_destructor(f, state_destroy);
     duckdb_aggregate_function_set_extra_info(f, (void *)(uintptr_t)&numbers[i], NULL);
     const bool good = duckdb_register_aggregate_function(db, f) == DuckDBSuccess;
     duckdb_destroy_logical_type(&argument);
-    duckdb_destroy_logical_type(&made);
+    duckdb_destroy_logical_type(&returned);
     duckdb_destroy_aggregate_function(&f);
     return good;
 }
@@ -253,15 +253,15 @@ static bool add_scalar(duckdb_connection db, const char *name, char *op)
 {
     duckdb_scalar_function f = duckdb_create_scalar_function();
     duckdb_logical_type blob = duckdb_create_logical_type(DUCKDB_TYPE_BLOB),
-                        made = duckdb_create_logical_type(DUCKDB_TYPE_DOUBLE);
+                        returned = duckdb_create_logical_type(DUCKDB_TYPE_DOUBLE);
     duckdb_scalar_function_set_name(f, name);
     duckdb_scalar_function_add_parameter(f, blob);
-    duckdb_scalar_function_set_return_type(f, made);
+    duckdb_scalar_function_set_return_type(f, returned);
     duckdb_scalar_function_set_function(f, of_state);
     duckdb_scalar_function_set_extra_info(f, op, NULL);
     const bool good = duckdb_register_scalar_function(db, f) == DuckDBSuccess;
     duckdb_destroy_logical_type(&blob);
-    duckdb_destroy_logical_type(&made);
+    duckdb_destroy_logical_type(&returned);
     duckdb_destroy_scalar_function(&f);
     return good;
 }

@@ -84,7 +84,7 @@ tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call,
 typedef __int128 tl_total;
 
 /* A scan: its results are the running totals. first: the number of the next element. */
-typedef struct tl_running {
+typedef struct {
     const tally_view *out;
     int exclusive;
     int64_t first;
@@ -106,7 +106,7 @@ tally_status tl_totals_result(tally *ctx, const tl_total *totals, int64_t count,
 /* ---- host copies of device memory (run.c) ---- */
 
 /* The copies of one call. Begins with ctx. */
-typedef struct tl_host_copies {
+typedef struct {
     tally *ctx;
     struct {
         void *of;

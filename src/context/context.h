@@ -10,7 +10,7 @@ struct tl_device; /* context/device.h */
 struct tl_user;   /* user.h */
 
 /* A cache of the last operators that were looked up. */
-typedef struct tl_plan_entry {
+typedef struct {
     char op[40];
     tally_dtype dtype;
     tl_plan plan;

@@ -31,7 +31,7 @@ struct tl_slab; /* law/counter.h */
 
 enum { TL_FORM_PLAIN, TL_FORM_BLANK, TL_FORM_MARK, TL_FORM_STATES };
 
-typedef struct tl_form {
+typedef struct {
     int kind;
     /* the requested operator; the operator that runs on prepared elements */
     const tl_scalar *named, *op;
@@ -67,7 +67,7 @@ static inline int tl_has_absent(const tally_view *in)
 
 /* ---- a call of a verb, as the API hands it to a device ---- */
 
-typedef enum tl_verb {
+typedef enum {
     TL_REDUCE,
     TL_SCAN,
     TL_WINDOW,
@@ -81,7 +81,7 @@ typedef enum tl_verb {
 } tl_verb;
 
 /* The integers of TL_RUNS and TL_TAKE. */
-typedef struct tl_positions {
+typedef struct {
     int64_t *offsets;     /* TL_RUNS: NULL; or the result, where each run begins, and the end */
     int64_t runs;         /* TL_RUNS: the result, the number of runs */
     const int64_t *order; /* TL_TAKE: positions in `in`, one for each element of `out` */
@@ -90,7 +90,7 @@ typedef struct tl_positions {
     int64_t bad, position;
 } tl_positions;
 
-typedef struct tl_call {
+typedef struct {
     tl_verb verb;
     /* the device's plan; of a call with a form: the processors'; TL_RUNS, TL_TAKE: NULL */
     const tl_plan *plan;
@@ -138,7 +138,7 @@ static inline int tl_needs_processors(const tl_call *c)
 /* ---- parts of sequences ---- */
 
 /* The next n elements of one sequence, dense. x and out are both in host or in device memory. */
-typedef struct tl_push {
+typedef struct {
     tl_verb verb;        /* TL_REDUCE or TL_SCAN */
     const tl_plan *plan; /* for the processors (TL_FOR_PROCESSORS) */
     const void *x;       /* n elements */
@@ -149,18 +149,18 @@ typedef struct tl_push {
 } tl_push;
 
 /* Which kernels a plan gets: the device's, for `run` and `grid`; or the processors', for `push`. */
-typedef enum tl_plan_use { TL_FOR_DEVICE, TL_FOR_PROCESSORS } tl_plan_use;
+typedef enum { TL_FOR_DEVICE, TL_FOR_PROCESSORS } tl_plan_use;
 
 /* What `time` does: stops measuring; starts it from zero; fills *times. */
-typedef enum tl_timing { TL_TIMES_STOP, TL_TIMES_START, TL_TIMES_READ } tl_timing;
+typedef enum { TL_TIMES_STOP, TL_TIMES_START, TL_TIMES_READ } tl_timing;
 
 /* What `use` sets. */
-typedef enum tl_use { TL_USE_STREAM, TL_USE_ALLOCATOR } tl_use;
+typedef enum { TL_USE_STREAM, TL_USE_ALLOCATOR } tl_use;
 
 /* A grid is the state of many sequences that grow together, such as the cells of a field. The
  * processors' struct (cpu/grid/grid.h) and a device's begin with it. device: NULL, or the device
  * that has the grid in its memory. */
-typedef struct tl_grid {
+typedef struct {
     const struct tl_grid_calls *calls;
     tl_device *device;
 } tl_grid;
@@ -190,7 +190,7 @@ static inline void tl_grid_close(tl_grid *g)
 
 /* ---- the functions of a kind of device ---- */
 
-typedef struct tl_device_calls {
+typedef struct {
     const char *name;
 
     /* Describes device number `index` of this kind, in static memory; returns 0 past the end. */

@@ -26,7 +26,7 @@
 enum { TL_THREADS_MOST = 1024 };
 
 /* A thread that takes part in a call. */
-typedef struct tl_worker {
+typedef struct {
     int number;     /* the number of this thread, 0 .. threads - 1; the caller is 0 */
     int threads;    /* the most threads that take part */
     int64_t chunks; /* 0 .. chunks - 1 */
@@ -69,7 +69,7 @@ int tl_calls_are_frequent(void);
 
 /* Locks of the process. In a child of fork all of them are free: another thread of the parent may
  * have held one, and would never release it in the child. */
-typedef enum tl_lock {
+typedef enum {
     TL_LOCK_PROBE,
     TL_LOCK_ERROR, /* for the error of a context that several threads work for */
     TL_LOCK_EXACT,

@@ -53,7 +53,7 @@ typedef enum {
         TL_FLAG_COUNT
 } tl_flag;
 
-typedef struct tl_facts {
+typedef struct {
     char kinds[4]; /* the kinds of dtypes: some of I, U, F */
     tl_acc_rule acc;
     tl_out_rule out;

@@ -107,7 +107,7 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
 
 static tally_status cpu_open(tally *ctx, int index, const char *options, tl_device **device)
 {
-    (void)index; /* there is one device; `describe` knows it */
+    /* there is one device; `describe` knows it */
     if (no_kernels()[0]) return tl_fail(ctx, TALLY_NO_DEVICE, "%s", no_kernels());
 
     cpu *d = malloc(sizeof *d);
@@ -134,7 +134,7 @@ static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op,
                              tl_plan_use use, tl_plan *plan)
 {
     int isa = ((cpu *)device)->isa;
-    (void)use; /* the device is the processors */
+    /* the device is the processors */
     if (op->user) {
         TL_TRY(tl_user_compile(ctx, op, isa));
         const tl_kernel *k = op->user->kernel;

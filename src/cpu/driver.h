@@ -26,7 +26,7 @@
 
 /* One thread's memory. It belongs to the context if it is small (window_edges.c), else to this
  * struct. */
-typedef struct tl_window_buffers {
+typedef struct {
     tally *ctx;
     int thread; /* number of the thread in the context's scratch memory */
     tl_window_work work;
@@ -36,7 +36,7 @@ typedef struct tl_window_buffers {
 
 /* Adjacent sequences that are computed as one. Of their windows that are not full, which have no
  * value, some hold elements of two sequences. */
-typedef struct tl_joined {
+typedef struct {
     const tally_view *in;
     int64_t r, begin;  /* the sequence of the next result, and where it begins */
     int64_t none_from; /* the first centre after the last full window of the sequences so far */
@@ -68,7 +68,7 @@ typedef struct tl_window {
 } tl_window;
 
 /* The windows of one run. Results are numbered by centre, beginning with `first`. */
-typedef struct tl_window_job {
+typedef struct {
     tl_window *win;
     const char *x;
     int64_t n, first;
@@ -77,7 +77,7 @@ typedef struct tl_window_job {
     int stream;    /* use non-temporal stores */
 } tl_window_job;
 
-typedef struct tl_window_threads {
+typedef struct {
     int first, count;
 } tl_window_threads;
 
@@ -91,7 +91,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
 /* A slice of a sequence: n dense elements at x, of any alignment. at_start: x[0] is the sequence's
  * first element, so windows that reach beyond it are not full and follow the rule for edges.
  * at_end: the same of the last element. */
-typedef struct tl_slice {
+typedef struct {
     const char *x;
     int64_t n;
     int at_start, at_end;
@@ -142,7 +142,7 @@ enum {
 };
 
 /* Elements, and where their results go. */
-typedef struct tl_scan_work {
+typedef struct {
     const char *x;
     int64_t n;
     char *out;
@@ -182,14 +182,14 @@ typedef struct tl_part {
 } tl_part;
 
 /* A sequence in the order of the call: of a reversed scan, x and y are the last in memory. */
-typedef struct tl_sequence {
+typedef struct {
     char *x, *y;
     int64_t n, results;
     int64_t x_stride, y_stride; /* in elements, in results; y_stride of a reduction is 0 */
 } tl_sequence;
 
 /* What a shape keeps for one thread from its open to its close. */
-typedef union tl_shape_memory {
+typedef union {
     tl_counter counter;
     struct {
         tl_scan scan;
@@ -204,7 +204,7 @@ typedef union tl_shape_memory {
 } tl_shape_memory;
 
 /* What all threads of a call share. */
-typedef struct tl_run_of {
+typedef struct {
     tally *ctx;
     const tl_call *call;
     const tl_lanes_job *lanes; /* NULL: lanes do not support the call */
@@ -214,14 +214,14 @@ typedef struct tl_run_of {
 } tl_run_of;
 
 /* What one thread needs for its sequences. */
-typedef struct tl_thread {
+typedef struct {
     const tl_run_of *run;
     int number;  /* of the thread, for scratch memory (context/context.h) */
     int threads; /* how many threads each sequence may use: 1, or all */
     tl_shape_memory *memory;
 } tl_thread;
 
-typedef struct tl_shape {
+typedef struct {
     /* Called before a thread's first sequence. After a failure nothing else is called. NULL:
      * nothing to do. */
     tally_status (*open)(tl_thread *);

@@ -80,7 +80,7 @@ typedef struct tl_lanes_to {
 } tl_lanes_to;
 
 /* One thread's memory. */
-typedef struct tl_lanes_buffers {
+typedef struct {
     const tl_lanes_job *job;
     tl_lanes k;
     int64_t elem, result; /* bytes of the kernels' elements and results */
@@ -129,7 +129,7 @@ void tl_stream_bytes(char *to, const char *from, int64_t bytes);
 
 /* ---- lanes.c ---- */
 
-typedef struct tl_lanes_size {
+typedef struct {
     int64_t width, longest, transposed;
 } tl_lanes_size;
 
@@ -154,7 +154,7 @@ void tl_lanes_staged(const tl_lanes_buffers *buffers, int64_t lane, tl_state *s)
 void tl_lanes_continue(const tl_lanes_job *job, const tl_lanes *k, int64_t lane, tl_counter *c,
                        const tl_state *init);
 
-typedef struct tl_lanes_part {
+typedef struct {
     int64_t at, n;
     int last;
     int64_t to;
@@ -166,7 +166,7 @@ typedef struct tl_lanes_part {
  * soa[to + lane]. */
 void tl_lanes_feed(tl_lanes_buffers *buffers, const tl_lanes_from *from, const tl_lanes_part *part);
 
-typedef struct tl_lanes_span {
+typedef struct {
     int64_t first, at, n, total;
 } tl_lanes_span;
 
@@ -239,7 +239,7 @@ struct tl_lanes_batch {
 
 /* A strip: `count` sequences from s on, of least to most elements; `to` is the staging place of the
  * first. */
-typedef struct tl_strip {
+typedef struct {
     const tl_segment *s;
     int64_t count, least, most, to;
 } tl_strip;
@@ -265,7 +265,7 @@ enum {
 };
 
 /* The columns of one call. */
-typedef struct tl_columns {
+typedef struct {
     const tl_lanes_job *job;
     int64_t strip, strips; /* columns of a strip, the last may have fewer; number of strips */
     int64_t group;         /* strips of a task, the last may have fewer */
@@ -284,7 +284,7 @@ typedef struct tl_columns {
 
 /* The nodes of `count` blocks of `size` rows, for all columns: node j of all columns before node
  * j + 1. The nodes of the rows after the last block follow. */
-typedef struct tl_row_blocks {
+typedef struct {
     int64_t size, count, pieces;
     const unsigned char *levels; /* of all pieces */
     unsigned char *nodes;
@@ -298,7 +298,7 @@ void tl_columns_join(const tl_lanes_job *job, const tl_row_blocks *b, int thread
 
 /* Computes in each strip: all rows, or those of a block of a scan; the nodes of a block; windows;
  * those that are not full; full windows of narrow elements. */
-typedef enum tl_strip_task {
+typedef enum {
     TL_STRIP_ROWS,
     TL_STRIP_NODES,
     TL_STRIP_WINDOWS,

@@ -86,7 +86,7 @@ static inline int tl_needs_count(const tl_plan *plan, const tally_window_options
 
 /* ---- windows that are arbitrary ranges of a sequence ---- */
 
-typedef struct tl_ranges {
+typedef struct {
     const int64_t *start, *end;    /* of each result, or NULL */
     const tally_window_options *o; /* start NULL: result r is the window at first + r step */
     int64_t n, results, first, step;
@@ -118,7 +118,7 @@ static inline int tl_range_at(const tl_ranges *s, int64_t r, int64_t *from, int6
 }
 
 /* One sequence and its results: at x, `stride` elements apart; at y, y_stride bytes apart. */
-typedef struct tl_line {
+typedef struct {
     const void *x;
     int64_t stride;
     void *y;

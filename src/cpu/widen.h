@@ -71,7 +71,7 @@ static inline size_t tl_soa_bytes(const tl_plan *plan)
 
 /* Where a scan stages TL_SOA states, and a tile of wide elements or results (NULL if nothing is
  * widened). */
-typedef struct tl_staging {
+typedef struct {
     void *soa, *wide;
 } tl_staging;
 

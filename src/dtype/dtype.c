@@ -36,7 +36,7 @@ char tl_dtype_kind(tally_dtype d) { return dtype_row(d) ? dtype_row(d)->kind : 0
 /* ---- conversions of a number, which check the range ---- */
 
 /* A number: the sign and the magnitude as an integer, or a real. */
-typedef struct any {
+typedef struct {
     int is_real, negative;
     uint64_t whole;
     double real;

@@ -34,11 +34,11 @@ typedef __int128 tl_wide_int;
 /* A guess of the range of the next block (cpu/exact/add.c). top: |x| < 2^(top + 1). without: NaN
  * are skipped. failed: how many of the last tries failed. pause: blocks until the next. far, wide:
  * the same for tries with one level less. */
-typedef struct tl_exact_guess {
+typedef struct {
     int top, without, failed, pause, far, wide;
 } tl_exact_guess;
 
-typedef struct tl_exact {
+typedef struct {
     tl_wide_int bin[TL_EXACT_BINS];
     int low, high;              /* only bins low .. high may be nonzero */
     int64_t plus, minus;        /* numbers of elements that are +inf, -inf */
@@ -52,7 +52,7 @@ enum { TL_X = 1, TL_Y = 2, TL_XX = 4, TL_YY = 8, TL_XY = 16, TL_SUMS = 5 };
 
 /* The formula of a statistic: its only sum, or a quotient, with the sums n Sxy - Sx Sy = A,
  * n Sxx - Sx^2 = B and n Syy - Sy^2 = C. */
-typedef enum tl_quotient {
+typedef enum {
     TL_ALONE,
     TL_OVER_COUNT, /* Sx / n */
     TL_B_OVER,     /* B / (n (n - ddof)) */
@@ -63,12 +63,12 @@ typedef enum tl_quotient {
 } tl_quotient;
 
 /* root: the result is the square root. */
-typedef struct tl_statistic {
+typedef struct {
     uint8_t needs, quotient, root;
 } tl_statistic;
 
 /* An exact operator: a row like that of any operator, with only the facts and `empty` set. */
-typedef struct tl_exact_form {
+typedef struct {
     tl_scalar scalar; /* state_bytes is 0: a tl_state is too small */
     tl_statistic what;
     uint8_t sums;  /* how many `needs` has: a state is so many tl_exact, in the order of the bits */
@@ -233,7 +233,7 @@ enum { TL_NUMBER_DIGITS = 576 };
 
 /* +-(digit[0] + digit[1] 2^32 + ...) 2^exponent; size 0: zero. The last digit is not 0. A sum of
  * elements has at most 136 digits, a product of two sums 272. */
-typedef struct tl_number {
+typedef struct {
     int negative, size, exponent;
     uint32_t digit[TL_NUMBER_DIGITS];
 } tl_number;

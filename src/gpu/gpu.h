@@ -19,7 +19,7 @@ typedef struct tl_device_block *tl_handle;
 /* A block of memory of `bytes` bytes; bytes 0: no block. Device memory: `address` is the device
  * address. OpenCL memory has no address: opencl.c reserves a range of addresses for it.
  * Page-locked host memory: `address` is the host address. */
-typedef struct tl_memory {
+typedef struct {
     uint64_t address;
     tl_handle handle;
     size_t bytes;
@@ -50,13 +50,13 @@ enum {
  * the jobs. TL_EACH_JOB: a thread block for each job; they begin in the order of the jobs.
  * TL_SHARED_JOBS: jobs, divided equally among as many blocks as can be resident (one more would
  * need a second wave); only for `reduce_single`. */
-typedef enum tl_spread { TL_GROUPS, TL_EACH_JOB, TL_SHARED_JOBS } tl_spread;
+typedef enum { TL_GROUPS, TL_EACH_JOB, TL_SHARED_JOBS } tl_spread;
 
 /* A kernel to be launched. number: as `spread` says; threads: of a block. arguments: `count` values
  * of 8 bytes each: an int64_t, a double or a tl_handle. After them the kernel may have
  * LOCAL_MEMORY_PARAMETER of local_bytes bytes, and BOX_PARAMETER of box_bytes bytes (both in the
  * preludes); 0: it has none. */
-typedef struct tl_kernel_start {
+typedef struct {
     const char *kernel;
     int64_t number;
     tl_spread spread;
@@ -71,7 +71,7 @@ enum { TL_ARGUMENT_BYTES = 8 };
 /* A copy in a lane between host memory and device memory, from byte `offset` of `memory` on. A copy
  * to the device only reads `host`. waits: host memory has been read, or written, when the call
  * returns; else it is page-locked, and the copy may still go on. */
-typedef struct tl_copy {
+typedef struct {
     int lane;
     enum { TL_TO_DEVICE, TL_TO_HOST } way;
     const tl_memory *memory;
@@ -85,7 +85,7 @@ typedef struct tl_copy {
  * all. AUTO: the best code if it is at hand; else QUICK first, and the best later
  * (tl_gpu_calls.refresh). EMBEDDED: only code that is in the library. The results have the same
  * bits. */
-typedef enum tl_code { TL_CODE_AUTO, TL_CODE_QUICK, TL_CODE_BEST, TL_CODE_EMBEDDED } tl_code;
+typedef enum { TL_CODE_AUTO, TL_CODE_QUICK, TL_CODE_BEST, TL_CODE_EMBEDDED } tl_code;
 
 /* Limits of a program's list of kernels: characters of a name, kernels. */
 enum { TL_KERNEL_NAME = 64, TL_KERNELS_MOST = 16 };
@@ -95,12 +95,12 @@ enum { TL_KERNEL_NAME = 64, TL_KERNELS_MOST = 16 };
 int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char *name);
 
 /* A device that an API has found. reason: why it is not usable, or "". */
-typedef struct tl_gpu_found {
+typedef struct {
     char name[24], text[240];
     const char *reason;
 } tl_gpu_found;
 
-typedef struct tl_gpu_calls {
+typedef struct {
     const char *name, *title, *prelude; /* of devices; in sentences; of its embedded prelude */
 
     /* Finds the devices, once per process. Returns device `index`, or NULL if there are only *count
@@ -255,7 +255,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* The inputs that kernels read: one without bitmaps, or in place (kernel/inputs/in_place.cl) two
  * without bitmaps, or one or two with bitmaps. */
-typedef enum tl_inputs { TL_ONE_INPUT, TL_TWO_INPUTS, TL_BITMAPS } tl_inputs;
+typedef enum { TL_ONE_INPUT, TL_TWO_INPUTS, TL_BITMAPS } tl_inputs;
 
 /* A program text: of an operator and a shape, for the API with this prelude. The shapes: "reduce",
  * "scan", both also with "_segments"; "scan_wave"; "window..." (window_program_of in program.c);
@@ -281,7 +281,7 @@ tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked);
 int tl_gpu_state_bytes(const tl_scalar *op);
 
 /* The sizes of an operator's windows (operators.c). */
-typedef struct tl_window_tuning {
+typedef struct {
     int cut_log, quads_log, wide_log, radix_log, run;
     int64_t passes_least;
     int walk_top, part_log, part_most, nodes_top;
@@ -292,7 +292,7 @@ tl_window_tuning tl_gpu_window_tuning(const tl_scalar *op, const char *prelude);
 /* A tile of the kernel scan_single: log2 of its elements; thread blocks that share a
  * multiprocessor, 0 if single-launch scans are not used for this operator. wave: the
  * smallest tile of the program "scan_wave". */
-typedef struct tl_scan_tile {
+typedef struct {
     int log, blocks;
 } tl_scan_tile;
 

@@ -41,13 +41,13 @@
     ;
 #include "gpu/kernel/params.def"
 
-typedef enum tl_gpu_kernel_id {
+typedef enum {
 #define KERNEL(name, threads, blocks) TL_KERNEL_##name,
 #include "gpu/kernel/params.def"
     TL_KERNELS
 } tl_gpu_kernel_id;
 
-typedef enum tl_parameter_kind {
+typedef enum {
     TL_IS_GROUP,
     TL_IS_MEMORY,
     TL_IS_I64,
@@ -65,7 +65,7 @@ struct tl_parameter {
     const tl_parameter *group;
 };
 
-typedef struct tl_gpu_kernel {
+typedef struct {
     const char *name, *threads_text, *blocks_text;
     int threads;   /* threads of a block; 0: the device's number of warps per block */
     int count;     /* number of arguments, without local_bytes */
@@ -92,7 +92,7 @@ extern const tl_gpu_kernel tl_gpu_kernels[TL_KERNELS];
 
 /* ---- the text of a program (text.c) ---- */
 
-typedef struct tl_buffer {
+typedef struct {
     char *text;
     size_t length, capacity;
     int failed;       /* out of memory, or a file is missing: nothing more is added */

@@ -286,7 +286,6 @@ static void read_times(tl_gpu_device *d, tally_times_info *times)
 void tl_gpu_time(tl_device *base, tally *ctx, tl_timing what, tally_times_info *times)
 {
     tl_gpu_device *d = tl_gpu_of(base);
-    (void)ctx;
     if (what == TL_TIMES_READ) {
         read_times(d, times);
         return;

@@ -13,7 +13,7 @@ enum {
 
 /* The program of a text. program NULL: each kernel is built at its first launch, as a program of
  * its own (operators of users, and programs that are not embedded). */
-typedef struct tl_built {
+typedef struct {
     tl_text of;
     tl_program *program;
     int captured; /* a graph has launches of it, so it stays loaded */
@@ -35,7 +35,7 @@ enum { TL_TIME_KERNELS, TL_TIME_TO, TL_TIME_FROM };
 enum { TL_STAGES = 4 }; /* page-locked blocks for each direction of copies */
 
 /* A block that was zero when it was taken; `bytes` bytes may be used, 0: there is none. */
-typedef struct tl_cleared {
+typedef struct {
     tl_memory memory;
     size_t bytes;
 } tl_cleared;
@@ -198,7 +198,7 @@ tally_status tl_gpu_upload(tl_gpu_device *d, const void *data, size_t bytes, tl_
 tl_device *tl_gpu_processors(tl_gpu_device *d);
 
 /* An array of the caller on the device: in place, or a copy (owned). byte: its place in memory. */
-typedef struct tl_array {
+typedef struct {
     tl_memory memory;
     int64_t byte;
     int owned;

@@ -263,7 +263,6 @@ tally_status tl_reduce_batch(tl_gpu_device *d, const tl_batch *b, const tl_resul
     tl_memory nodes = {0};
     tl_launch l;
 
-    (void)c;
     tally_status status = tl_batch_program(d, b, "reduce", &l);
     if (!status && p.single_pass) status = reduce_single(&l, b, r, &p);
     if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);

@@ -30,7 +30,7 @@ static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
 
 /* A launch. A block uses as many warps as fit in its local memory, and each has an equal share of
  * it. */
-typedef struct segmented_launch {
+typedef struct {
     tl_arguments_segmented arguments;
     int64_t jobs; /* in the unit of tl_launch_jobs: counted in all warps of a block */
     int64_t capacity;

@@ -12,7 +12,7 @@
 enum { TL_GPU_LEVELS = 8 }; /* 2^62 elements have 7 levels */
 
 /* How a call of a shape belongs to a larger call that is done in pieces. All 0: it does not. */
-typedef struct tl_piece {
+typedef struct {
     /* who waits for results and errors: the call itself, or the pipeline (call/stage.c) */
     enum { TL_CALL_WAITS, TL_PIPE_WAITS } end;
     /* reduce: writes values, or states in the host's layout (packed) */
@@ -32,7 +32,7 @@ tally_status tl_gpu_variant(tl_gpu_device *d, const tl_scalar *op, int marked,
 void tl_gpu_drop_variants(tl_gpu_device *d);
 
 /* What a launch needs. */
-typedef struct tl_launch {
+typedef struct {
     tl_gpu_device *d;
     tl_built program;
 } tl_launch;
@@ -134,12 +134,12 @@ static inline int64_t tl_column_groups(const tl_batch *b)
 
 /* The arguments that nearly every kernel begins with, for all sequences or only for the long
  * ones. */
-typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
+typedef enum { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
 tl_arguments_batch tl_batch_arguments(const tl_batch *b, tl_which which);
 
 /* Makes them once for the launches of a verb: sets b->all and b->long_sequences, which point into
  * *made. */
-typedef struct tl_stored_arguments {
+typedef struct {
     tl_arguments_batch all, long_sequences;
 } tl_stored_arguments;
 
@@ -147,7 +147,7 @@ void tl_batch_store_arguments(tl_batch *b, tl_stored_arguments *made);
 
 /* Where results go: the caller's device memory, or a dense copy on the device that tl_results_close
  * copies to the host. */
-typedef struct tl_results {
+typedef struct {
     const tally_view *view;
     tl_memory y;
     int owned;
@@ -171,7 +171,7 @@ tl_arguments_results tl_results_arguments(const tl_results *r);
 int64_t tl_gpu_type(tally_dtype d);
 
 /* An input on the device. data, bit: the place of the element that is read first. */
-typedef struct tl_gpu_input {
+typedef struct {
     tl_array data, bits;
     int64_t bit, inner, outer, type;
 } tl_gpu_input;
@@ -212,7 +212,7 @@ void tl_in_place_close(tl_gpu_device *d, tl_in_place *p);
 /* ---- exact.c ---- */
 
 /* marked: elements of -0 are left out. */
-typedef struct tl_exact_plan {
+typedef struct {
     const tl_scalar *op;
     double ddof;
     int marked;

@@ -21,7 +21,7 @@ TL_OPENS("compressed", "files that gzip and zstd compressed", "\"libz.so.1\",\"l
 enum { BLOCK = 1 << 18, PIPE = 1 << 20 };
 
 /* z_stream of zlib.h, whose layout is part of its binary interface, and the buffers of zstd.h */
-typedef struct z_stream {
+typedef struct {
     const unsigned char *next_in;
     unsigned avail_in;
     unsigned long total_in;
@@ -36,12 +36,12 @@ typedef struct z_stream {
     unsigned long checksum, reserved;
 } z_stream;
 
-typedef struct z_input {
+typedef struct {
     const void *from;
     size_t size, at;
 } z_input;
 
-typedef struct z_output {
+typedef struct {
     void *to;
     size_t size, at;
 } z_output;

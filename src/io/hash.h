@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-typedef struct tl_hash {
+typedef struct {
     uint64_t v[4];
 } tl_hash;
 

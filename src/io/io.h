@@ -104,7 +104,7 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want);
 size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t *shape);
 
 /* The layout of a text. */
-typedef struct tl_want {
+typedef struct {
     /* number of the column in the file, and among the columns of its role; both from 0 */
     int64_t column, place;
     int role; /* what the cells of the column are */
@@ -113,7 +113,7 @@ typedef struct tl_want {
 
 enum { TL_VALUE, TL_KEY, TL_TIME };
 
-typedef struct tl_layout {
+typedef struct {
     int64_t columns;  /* 0: every cell is a value; else the number of columns of values */
     tl_want *want;    /* the columns that are read, in the file's order: values, keys and times */
     int64_t keys;     /* number of key columns */
@@ -172,11 +172,11 @@ tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv
 
 /* columns.c: chooses the columns that are read. *header: whether the first of the records is a
  * header. */
-typedef struct tl_field_text {
+typedef struct {
     const char *s, *e;
 } tl_field_text;
 
-typedef struct tl_record {
+typedef struct {
     tl_field_text *f;
     int64_t n;
     const char *line, *next; /* next: after the newline of the record */
@@ -190,7 +190,7 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
 /* field.c: the kind of a cell, and whether the first record is a header. */
 enum { TL_WORD, TL_NUMBER, TL_NONE }; /* TL_NONE: empty, or a word for a missing value */
 
-typedef struct tl_lines {
+typedef struct {
     const tl_record *r;
     int records;
     const tl_layout *l;
@@ -218,7 +218,7 @@ int tl_header_guess(const tl_lines *t, const char *values);
 /* time.c: a time in nanoseconds, or a number in units of 1 / TALLY_KEY_PART. */
 typedef __int128 tl_tick;
 
-typedef struct tl_time {
+typedef struct {
     tl_tick value;
     int frame;
 } tl_time;
@@ -248,7 +248,7 @@ tally_line_time tl_time_give(int frame, tl_tick tick);
 
 /* file.c: Text is TL_TEXT to TL_TSV, what libnetcdf writes TL_NETCDF and after. tl_format_of: the
  * format that a name's ending says; TL_FORMATS: none. */
-typedef enum tl_file_format {
+typedef enum {
     TL_NPY,
     TL_RAW,
     TL_TEXT,
@@ -267,14 +267,14 @@ static inline int tl_is_text(tl_file_format format)
 }
 
 /* cells.c: a chunk of text and the values in it. */
-typedef struct tl_span {
+typedef struct {
     uint32_t at, length;
 } tl_span; /* a line, from the chunk's start; or the cell of a key */
 
 /* Bits in the length of a key's cell: it has quotes; they are doubled. */
 #define TL_QUOTED  ((uint32_t)1 << 30)
 #define TL_DOUBLED ((uint32_t)1 << 31)
-typedef struct tl_chunk {
+typedef struct {
     const char *start, *end; /* whole lines; TL_PAD bytes after end are readable */
     /* start is in the middle of a line, after a cell; start is inside a comment (updated) */
     int mid_line, in_comment;
@@ -350,7 +350,7 @@ const char *tl_time_part_name(int part);
 /* Two checks: times do not fall within a group, and numbers fit one type of 64 bits. tl_order_check
  * checks the next rows and returns `rows`, or the first that fails; then *with is the time that it
  * conflicts with, and *why the reason. */
-typedef struct tl_order {
+typedef struct {
     tl_tick *last;
     int64_t group_count,
         capacity; /* groups that have a last time; groups that `last` has space for */
@@ -375,7 +375,7 @@ void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int 
 size_t tl_text_cut_line(const char *b, size_t n, const tl_layout *l, int mid_line, int in_comment);
 
 /* Why a text cannot be read further: a cell, its place, and the beginning of its text. */
-typedef struct tl_bad {
+typedef struct {
     int why;   /* TL_CELL_; 0: no error */
     int first; /* it is the first cell of the data */
     int64_t line, col, lacks;

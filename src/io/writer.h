@@ -12,7 +12,7 @@ enum {
 };
 
 /* put.c: a new file that replaces another when it is complete. */
-typedef struct tl_replacement {
+typedef struct {
     char *target;       /* the path to be replaced; the caller sets it, owned here */
     char *temp;         /* the new file's temporary name, or NULL if it has none */
     tl_cleanup cleanup; /* lists temp while it exists */

@@ -17,7 +17,7 @@
 
 enum { TL_MAX_NODES = 2 * TL_MAX_LEVELS };
 
-typedef struct tl_counter {
+typedef struct {
     int64_t start, end;
     int count, counted;
     unsigned char level[TL_MAX_NODES];
@@ -167,7 +167,7 @@ static inline void tl_counter_lower(const tl_counter *c, const tl_plan *plan, vo
 
 /* A scan that continues: its position and the state before it. Begins as zeros, with counter and
  * seed set. */
-typedef struct tl_scan {
+typedef struct {
     const tl_plan *plan;
     int exclusive;
     int seeded;
@@ -215,7 +215,7 @@ static inline unsigned char *tl_slab_state(tl_slab *s, int node, int64_t r)
 }
 
 /* In order; none begins where another ends. All zeros: no slab. */
-typedef struct tl_slabs {
+typedef struct {
     int64_t count, capacity;
     tl_slab **slab;
 } tl_slabs;

@@ -259,7 +259,6 @@ static tally_status grid(tl_device *d, tally *ctx, const tl_plan *p, int64_t row
 
 static tally_status use(tl_device *d, tally *ctx, tl_use what, const void *object)
 {
-    (void)object;
     const char *const name = what == TL_USE_STREAM ? "stream" : "allocator";
     return tl_unsupported(
         ctx, "%s: %s are several devices, and one %s is of one: give it to a member (tally_member)",
@@ -268,7 +267,6 @@ static tally_status use(tl_device *d, tally *ctx, tl_use what, const void *objec
 
 static tally_status adopt(tl_device *d, tally *ctx, void *object, void **pointer)
 {
-    (void)object, (void)pointer;
     return tl_unsupported(
         ctx,
         "object: %s are several devices, and memory is of one: give it to a member (tally_member)",

@@ -23,7 +23,7 @@
 enum { TL_MEMBERS_MOST = 16 };
 
 /* The members that do a call. ctx gets the message of a failure. */
-typedef struct tl_devices {
+typedef struct {
     tally *ctx;
     tally *const *member;
     int count;
@@ -93,7 +93,7 @@ tally_status tl_devices_owner(const tl_devices *t, const void *p, int *who);
 
 /* *who: the one member that has the memory of these arrays (p NULL: skipped); -1: host memory. An
  * error if they belong to two. hint: end of that message. */
-typedef struct tl_argument {
+typedef struct {
     const char *name;
     const void *p;
 } tl_argument;
@@ -102,7 +102,7 @@ tally_status tl_devices_one_owner(const tl_devices *t, const tl_argument *all, i
                                   const char *hint, int *who);
 
 /* Elements start to start + n - 1 at x, for one member. */
-typedef struct tl_member_slice {
+typedef struct {
     int member;
     const char *x;
     char *out;
@@ -120,7 +120,7 @@ tally_status tl_slices_push(const tl_devices *t, tl_verb verb, const tl_plan *pl
                             tl_member_slice *slices, int count);
 
 /* The windows of elements `from` to to - 1 of a sequence of `all` elements, for one member. */
-typedef struct tl_window_part {
+typedef struct {
     const tl_call *call; /* its plans and its options */
     const char *x;       /* host memory: element `start` and all that the windows need */
     int64_t start, all, from, to;

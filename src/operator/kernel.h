@@ -19,7 +19,7 @@
 #define TL_MARK_F64  0x7fffe00000000000
 
 /* What every function of an operator's text receives. */
-typedef struct tl_par {
+typedef struct {
     double value;
     /* XOR mask for elements and for results that are elements: kernels on signed keys get unsigned
      * integers with the sign bit flipped. */
@@ -41,7 +41,7 @@ typedef struct tl_par {
 } tl_par;
 
 /* One state, opaque. The largest have six fields of 64 bits (corr in its nan form). */
-typedef struct tl_state {
+typedef struct {
     _Alignas(16) unsigned char bytes[48];
 } tl_state;
 
@@ -59,7 +59,7 @@ enum {
 };
 
 /* An operator on one dtype: facts, and the text compiled as plain scalar C. */
-typedef struct tl_scalar {
+typedef struct {
     /* Name of the row of tables: src/op/<file>.h, or nan<file> for its nan form. */
     const char *file;
     const char *text; /* The text is src/op/<text>.h. */
@@ -123,14 +123,14 @@ static inline int tl_prefetches(int64_t bytes)
 
 /* What to prefetch while a tile is computed: `bytes` bytes of the caller's elements from `at` on,
  * which differ from the kernel's where a tile is widened. */
-typedef struct tl_prefetch {
+typedef struct {
     const char *at;
     int64_t bytes;
     int way;
 } tl_prefetch;
 
 /* Elements to fold: n > 0 dense elements of any alignment; x[0] has index i in its sequence. */
-typedef struct tl_elements {
+typedef struct {
     const void *x;
     int64_t n, i;
     const struct tl_convert *from; /* The conversion that they need; NULL: none. */
@@ -139,7 +139,7 @@ typedef struct tl_elements {
 
 /* Dense sequences: the n elements from x + r * pitch on, or, with offsets, x + offsets[r] up to x +
  * offsets[r + 1]. Results of scans go to the same positions of out, or to out + r * out_pitch. */
-typedef struct tl_dense_rows {
+typedef struct {
     void *out;
     const void *x;
     int64_t rows, n, out_pitch, pitch;
@@ -147,7 +147,7 @@ typedef struct tl_dense_rows {
 } tl_dense_rows;
 
 /* Elements to scan: m > 0 dense elements of any alignment; x[0] has index b. */
-typedef struct tl_tile {
+typedef struct {
     const void *x;
     int64_t m, b;
     const tl_state *prefix; /* S(b); NULL: ABSENT. Not read by scan_blocks. */
@@ -160,7 +160,7 @@ typedef struct tl_tile {
 /* The nodes of the law's counter from the level of a scan's blocks on: node[l], of 2^l blocks, for
  * each bit l of `blocks`. start[l] is S at the last multiple of 2^l blocks that is no multiple of
  * 2^(l + 1). */
-typedef struct tl_block_counter {
+typedef struct {
     int64_t blocks;
     int seeded; /* S(0) is init, else ABSENT. */
     tl_state init;
@@ -170,13 +170,13 @@ typedef struct tl_block_counter {
 /* The next m elements of a stream of windows; x[0] has index i. `lead` empty places come before
  * them. `back` elements lie before x, and `beyond` elements may be read after x + m. old: where an
  * inverse is used, the elements that leave. */
-typedef struct tl_window_piece {
+typedef struct {
     const void *x, *old;
     int64_t back, beyond, lead, m, i;
 } tl_window_piece;
 
 /* Sequences side by side, one per lane: element j of lane c is x[j * stride + c]. */
-typedef struct tl_lanes {
+typedef struct {
     const void *x;
     int64_t stride; /* Elements from one row to the next; negative: backwards. */
     /* Elements at .. at + m - 1 of their sequences. Requires: at is a multiple of 8; so is m,
@@ -212,7 +212,7 @@ typedef struct tl_lanes {
  * first + j * dfirst; each row adds row_n and row_first. counts: NULL, or the counts of one row;
  * then m is a multiple of TL_ABREAST and dfirst is 0. stream: non-temporal stores; the caller
  * issues the fence. */
-typedef struct tl_lower {
+typedef struct {
     int64_t from, m, n, first;
     int dn, dfirst, stream;
     int64_t rows, width, row_step;
@@ -223,7 +223,7 @@ typedef struct tl_lower {
 /* Ranges of a sequence (cpu/kernel/ranges_kernel.h). Level l keeps the nodes that end in the last
  * `tiles` tiles of TL_TILE elements, in a ring of staging buffers from number `first` on; `current`
  * is the place of the current tile in it. */
-typedef struct tl_range_ring {
+typedef struct {
     int64_t first;
     int32_t tiles, current;
 } tl_range_ring;
@@ -235,7 +235,7 @@ static inline int64_t tl_range_tiles(int level)
 
 /* One step: elements at .. at + m - 1 become nodes of all levels; then the ranges whose last
  * element lies in tile number `tile` are folded. Indices count from a multiple of TL_TILE. */
-typedef struct tl_range_work {
+typedef struct {
     /* Requires: at is a multiple of TL_ABREAST, and all m elements lie in the tile. m may be 0. */
     const void *x;
     int64_t at, m;
@@ -271,14 +271,14 @@ typedef struct tl_convert {
 } tl_convert;
 
 /* Bits of a validity bitmap, from bit number `bit` on. */
-typedef struct tl_bits {
+typedef struct {
     const unsigned char *valid;
     int64_t bit;
 } tl_bits;
 
 /* Removes or replaces missing elements before the kernels (cpu/elements/convert.c). `to` may be
  * `from`. */
-typedef struct tl_mask {
+typedef struct {
     /* to[i] = from[i], or `fill` where bit i is 0. Elements have 1, 2, 4 or 8 bytes. */
     void (*mask)(void *to, const void *from, int bytes, tl_bits bits, int64_t n, uint64_t fill);
     /* to[i] = from[i], or the quiet NaN without payload where from[i] is a NaN. Floats only. */
@@ -292,7 +292,7 @@ enum { TL_ABREAST = 16 };
 
 /* A matrix: element j of column c is t[j * stride + c]. Requires: lanes is a multiple of
  * TL_ABREAST. */
-typedef struct tl_matrix {
+typedef struct {
     void *t;
     int64_t stride, lanes; /* Elements from one row to the next; columns. */
     int bytes;             /* Bytes of an element. */
@@ -300,13 +300,13 @@ typedef struct tl_matrix {
 
 /* Sequences that are read, or written: number c is at list[c], or at first + c * pitch bytes where
  * list is NULL. */
-typedef struct tl_origins {
+typedef struct {
     const char *const *list;
     const char *first;
     int64_t pitch;
 } tl_origins;
 
-typedef struct tl_targets {
+typedef struct {
     char *const *list;
     const int64_t *n; /* With list: elements of each. */
     char *first;
@@ -314,7 +314,7 @@ typedef struct tl_targets {
 } tl_targets;
 
 /* Copies sequences into the columns of a matrix and back (cpu/elements/transpose.c). */
-typedef struct tl_transpose {
+typedef struct {
     /* t[j * stride + c] = element j of sequence c, 0 <= j < n. Up to 7 elements past the end are
      * read and written. */
     void (*to_lanes)(const tl_matrix *to, const tl_origins *from, int64_t n, tl_prefetch next);
@@ -326,7 +326,7 @@ typedef struct tl_transpose {
 /* One operator on one element type, for one instruction set. Most types have at most `fold`,
  * the fast path of exact operators; the extremes of f32 and f64 also `scan_run`. The rest
  * exists only for the types that the others are widened to (cpu/widen.h). */
-typedef struct tl_kernel {
+typedef struct {
     tally_dtype dtype, acc, wide, out; /* wide: the element type that its states belong to. */
 
     /* *s = S(n), without an initial value. */
@@ -403,7 +403,7 @@ typedef struct tl_kernel {
 } tl_kernel;
 
 /* The kernels of every operator file for one instruction set. The last row has file NULL. */
-typedef struct tl_kernel_table {
+typedef struct {
     const char *file;
     const tl_kernel *const *kernels;
 } tl_kernel_table;
@@ -413,13 +413,13 @@ typedef struct tl_kernel_table {
 
 /* How elements of one or two bytes become keys where they are not widened (cpu/narrow/narrow.h).
  * The key of an element is its state with the bits of `flip` inverted. */
-typedef struct tl_keying {
+typedef struct {
     uint16_t flip;
     uint16_t inf;          /* halves: the bits of infinity */
     uint16_t nan, missing; /* the key of a NaN, and the bits of a NaN result */
 } tl_keying;
 
-typedef struct tl_plan {
+typedef struct {
     const tl_scalar *op; /* facts and scalar functions */
     /* kernels on states (nodes, fold, scan_tile, ...): of op->core on the type op->wide */
     const tl_kernel *core;

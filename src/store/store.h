@@ -24,7 +24,7 @@ void tl_cache_drop(const void *key, size_t key_bytes);
 
 /* A hash of what a stored entry was made from: FNV-1a of 128 bits; two texts have the same key with
  * a chance of 2^-128. */
-typedef struct tl_key {
+typedef struct {
     uint64_t high, low;
 } tl_key;
 
@@ -44,7 +44,7 @@ static inline tl_key tl_key_add(tl_key key, const void *data, size_t bytes)
 }
 
 /* The texts of src that compilers get at run time, which the build embeds (cmake/texts.cmake). */
-typedef struct tl_source_text {
+typedef struct {
     const char *name; /* a path in src */
     const char *text;
 } tl_source_text;

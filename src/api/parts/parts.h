@@ -40,7 +40,7 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
 tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f);
 
 /* Writes the result of each row: of slabs without gaps from 0 on, or of exact sums. */
-typedef struct tl_lowering {
+typedef struct {
     const tl_slabs *slabs;
     const tl_exact *exact; /* NULL: the slabs have the states */
     const tl_plan *plan;

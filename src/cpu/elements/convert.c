@@ -31,7 +31,6 @@ TL_INLINE int64_t many_halves(void *to, int bytes, const uint16_t *x, int64_t n)
         _mm512_storeu_pd(at + 64, _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)));
     }
 #endif
-    (void)to, (void)bytes, (void)x, (void)n;
 
     return i;
 }
@@ -46,7 +45,6 @@ TL_INLINE int64_t many_halves(void *to, int bytes, const uint16_t *x, int64_t n)
         const source *restrict e = data; \
         target *restrict r = y; \
         int64_t i = 0; \
-        (void)c; \
         if (TL_WIDEN_##kind == TL_WIDEN_REAL && TL_TRAIT(2, from) == TALLY_F16) \
             i = many_halves(y, TL_TRAIT(3, to), data, n); \
         for (; i < n; i++) { \

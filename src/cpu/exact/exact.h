@@ -26,7 +26,7 @@ enum {
     TL_EXACT_LARGE = 2 /* an element is 2^(top + 1) or more, infinite or NaN */
 };
 
-typedef struct tl_exact_block {
+typedef struct {
     int top, levels;               /* input: |x| < 2^(top + 1); levels: f32 1 or 2, f64 2 or 3 */
     int without;                   /* input: NaN are skipped and counted */
     int64_t part[TL_EXACT_LEVELS]; /* the sum is the sum of part[l] 2^unit[l] */
@@ -52,12 +52,12 @@ typedef struct tl_exact_kernel {
 /* Elements as f64, or integers of 64 bits as they are. y: the second input, if there is one. */
 enum { TL_EXACT_PIECE = 512 };
 
-typedef union tl_exact_column {
+typedef union {
     double f64[TL_EXACT_PIECE];
     uint64_t whole[TL_EXACT_PIECE];
 } tl_exact_column;
 
-typedef struct tl_exact_rows {
+typedef struct {
     tl_exact_column x, y;
     unsigned char absent[TL_EXACT_PIECE]; /* if the form leaves elements out */
 } tl_exact_rows;

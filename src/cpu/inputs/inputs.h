@@ -30,7 +30,7 @@ typedef struct tl_source {
     int64_t offset; /* the bit number of element 0 */
 } tl_source;
 
-typedef struct tl_gather {
+typedef struct {
     tl_convert convert; /* must be first */
     tl_source of[2];
     /* Counts: zeros: every element present becomes 0; joined: the two inputs become one. */
@@ -58,7 +58,7 @@ void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, t
 
 /* Dense copies: the prepared elements, one sequence after the other, reversed if `reverse`.
  * tl_gather_numbers: what count on f32 reads. The caller frees the memory. */
-typedef struct tl_gathered {
+typedef struct {
     tally_view view, second; /* second: of the second input; view.next is NULL */
     void *memory;
 } tl_gathered;
@@ -78,7 +78,7 @@ typedef struct tl_prepared {
     const float *there;           /* TL_FORM_STATES: a NaN for each missing element of `work` */
 } tl_prepared;
 
-typedef struct tl_prepare_mode {
+typedef struct {
     int in_place; /* kernels read each element in place (tl_gather_reads) */
     int counts;   /* `count` is to count the elements that `plan` folds */
     int reverse;  /* copies are reversed */
@@ -103,7 +103,7 @@ void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges,
                       const float *there);
 
 /* What comes before the elements of a scan, or of the next part of sequences. */
-typedef struct tl_states_parts {
+typedef struct {
     const tl_slab *from; /* parts: all elements before, from 0 on; NULL: none */
     tl_slab *to;         /* all elements so far, which may be counted; NULL: a whole scan */
     int exclusive;
@@ -116,20 +116,20 @@ void tl_states_rows(const tl_prepared *p, int threads, const tally_view *out,
                     const tl_states_parts *parts, int64_t first);
 
 /* Prepared elements of a sequence, without gaps, and results `step` bytes apart. */
-typedef struct tl_states_row {
+typedef struct {
     const char *x;
     const float *there;
     int64_t n;
 } tl_states_row;
 
-typedef struct tl_states_out {
+typedef struct {
     char *at;
     int64_t step;
 } tl_states_out;
 
 /* A counter, and S after each of its nodes: of nodes 0 .. j it is prefix[j + 1], with n[j + 1]
  * elements, if any is present[j + 1]. Entry 0 is the initial value. */
-typedef struct tl_prefixes {
+typedef struct {
     tl_counter c;
     tl_state prefix[TL_MAX_NODES + 1];
     int present[TL_MAX_NODES + 1];
@@ -178,7 +178,7 @@ void tl_present_reduce_blank(const tl_plan *plan, const tl_form *blank, int thre
  *
  * So the states of all pushes and parts can be combined, whichever of them had missing elements. */
 
-typedef struct tl_feed {
+typedef struct {
     tl_form form;
     tl_plan plan, count; /* of form.op, and of operator count on f32 */
     int counted;         /* 1: its states are counted */

@@ -215,7 +215,6 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
 #else
     s->s = sum;
 #endif
-    (void)i, (void)p;
 }
 
 /* Writes the results of `count` <= V rows of n[k] bytes, from their sums of biased bytes. */
@@ -375,7 +374,6 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
 #else
     s->s = (uint64_t)sum;
 #endif
-    (void)i, (void)p;
 }
 
 #elif !OP_PICKS && TL_KIND != 3 && \
@@ -411,7 +409,6 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
     W(lanes) a[4];
     int64_t j = STEP;
 
-    (void)i;
     if (n < STEP) {
         *s = W(singly)(x, n, p);
         return;

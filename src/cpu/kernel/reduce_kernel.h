@@ -61,7 +61,6 @@ TL_INLINE void W(widened)(E *wide, int64_t capacity, const tl_convert *from, con
     from->apply_two(from, wide, wide + capacity, x, n);
     p->second = capacity * (int64_t)sizeof(E);
 #else
-    (void)capacity, (void)p;
     from->apply(from, wide, x, n);
 #endif
 }

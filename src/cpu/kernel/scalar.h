@@ -47,7 +47,6 @@ static int TL_S(do_masked)(const void *x, tl_par p)
     return !TL_S(present)(e, p);
 #endif
 #else
-    (void)x, (void)p;
     return 0;
 #endif
 }
@@ -71,7 +70,6 @@ static void TL_S(do_combine)(tl_state *a, const tl_state *b, int64_t na, int64_t
 #if OP_SIZES
     l = TL_S(combine)(l, r, (TL_S(real))na, (TL_S(real))nb);
 #else
-    (void)na, (void)nb;
     l = TL_S(combine)(l, r);
 #endif
     memcpy(a, &l, sizeof l);
@@ -106,8 +104,6 @@ static void TL_S(do_seed)(tl_state *s, const void *v, tl_par p)
     memcpy(&r, v, sizeof r);
     TL_S(state) a = TL_S(seed)(r, p);
     memcpy(s, &a, sizeof a);
-#else
-    (void)s, (void)v, (void)p;
 #endif
 }
 #endif

@@ -41,7 +41,6 @@ TL_INLINE VS W(combine_at)(VS a, VS b, TL_VE(real) na, int64_t nb)
 #if OP_SIZES
     return TL_VE(combine)(a, b, na, (TL_REAL_T)nb - (TL_VE(real)){0});
 #else
-    (void)na, (void)nb;
     return TL_VE(combine)(a, b);
 #endif
 }
@@ -56,7 +55,6 @@ TL_INLINE SS W(combine_s)(SS a, SS b, int64_t na, int64_t nb)
 #if OP_SIZES
     return TL_S(combine)(a, b, (TL_REAL_T)na, (TL_REAL_T)nb);
 #else
-    (void)na, (void)nb;
     return TL_S(combine)(a, b);
 #endif
 }
@@ -68,7 +66,6 @@ TL_INLINE VS W(twin)(VS a, VS b, int64_t n)
 #if OP_TWIN && OP_SIZES
     return TL_VE(twin)(a, b, (TL_REAL_T)n - (TL_VE(real)){0});
 #elif OP_TWIN
-    (void)n;
     return TL_VE(twin)(a, b);
 #else
     return W(combine)(a, b, n, n);
@@ -80,7 +77,6 @@ TL_INLINE SS W(twin_s)(SS a, SS b, int64_t n)
 #if OP_TWIN && OP_SIZES
     return TL_S(twin)(a, b, (TL_REAL_T)n);
 #elif OP_TWIN
-    (void)n;
     return TL_S(twin)(a, b);
 #else
     return W(combine_s)(a, b, n, n);

@@ -28,7 +28,6 @@ enum {
 TL_INLINE VS W(join)(VS a, VS b, int64_t na, int64_t nb)
 {
     VS r;
-    (void)na, (void)nb;
     r.m = TL_EXTREME(TL_BEST, a.m, b.m);
     return r;
 }

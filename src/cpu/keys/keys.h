@@ -30,7 +30,7 @@ void tl_take(int threads, const tally_view *in, const int64_t *order, int64_t n,
 
 /* A stable sort of rows by their codes: where the elements of each group go. A row whose code is
  * left out belongs to one more group, number `groups`. */
-typedef struct tl_groups {
+typedef struct {
     tally *ctx;
     const tally_view *codes;
     int64_t groups, *offsets; /* offsets: groups + 1, of the caller */
@@ -93,7 +93,7 @@ enum {
 
 /* The nodes of one thread's ranges: the elements read so far, the ring buffers of each level, and
  * the buffers of a batch of results. Zeros before its first use. */
-typedef struct tl_range_nodes {
+typedef struct {
     char *memory; /* NULL: not allocated */
     char *wide, *soa, *result, *out, *nodes;
     tl_range_ring rings[TL_RANGE_LEVELS];
@@ -122,7 +122,7 @@ void tl_range_nodes_fold(tl_range_nodes *s, const tl_plan *plan, const char *x, 
                          int64_t high, int64_t count);
 
 /* Statistics of the ranges of a call. */
-typedef struct tl_range_survey {
+typedef struct {
     int64_t all; /* the sum of all lengths */
     /* by_level[l]: elements of ranges whose length has l bits; the last entry has all longer
      * ones */

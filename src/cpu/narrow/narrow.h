@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* m dense elements of one sequence. stream: non-temporal stores; the caller issues the fence. */
-typedef struct tl_narrow_run {
+typedef struct {
     void *out;
     const void *x;
     int64_t m;
@@ -27,7 +27,7 @@ typedef struct tl_narrow_run {
 } tl_narrow_run;
 
 /* `rows` elements of each of `width` adjacent columns, x[j * step + c]. */
-typedef struct tl_narrow_strip {
+typedef struct {
     void *out;
     int64_t out_step;
     const void *x;

@@ -14,7 +14,7 @@ tally_status tl_user_compile(tally *ctx, const tl_scalar *op, int isa);
 
 enum { TL_COMPILER_WORDS = 8, TL_COMPILER_PATH = 512, TL_COMPILER_ARGUMENTS = 40 };
 
-typedef struct tl_compiler {
+typedef struct {
     char words[TL_COMPILER_PATH]; /* $CC, cut at its spaces */
     /* the program and its first arguments, terminated by NULL */
     const char *argument[TL_COMPILER_WORDS];

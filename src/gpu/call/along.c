@@ -287,7 +287,6 @@ static tally_status work_window(tl_pipe *p, const tl_pipe_piece *part, const tal
 {
     tl_sequences *a = (tl_sequences *)p;
     tally_window_options o = *a->window;
-    (void)slot;
     if (part->produced.i1 - part->produced.i0 != in->n) o.edges = TALLY_EDGES_VALID;
     if (o.before + o.after == 0) o.edges = TALLY_EDGES_VALID; /* the same windows */
     const tl_call call = {

@@ -211,7 +211,6 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     int64_t first = (g->count + round) & ~round, last = end & ~round;
     tl_batch b = tl_batch_of(&g->plan, in);
 
-    (void)threads, (void)out;
     TL_TRY(enter(g, ctx, &l));
 
     tally_status status = tl_batch_data(d, in, g->plan.op->elem_bytes, &b);
@@ -257,7 +256,6 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     tl_launch l;
     tl_results r = {0};
 
-    (void)threads;
     TL_TRY(enter(g, ctx, &l));
 
     tally_status status = tl_results_open(g->d, &to, g->plan.op->result_bytes, &r);
@@ -350,7 +348,7 @@ static const tl_grid_calls calls = {push, result, nodes, fill, close_grid};
 tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64_t rows,
                          const void *step, tl_grid **to)
 {
-    (void)step; /* the device has only one memory */
+    /* the device has only one memory */
     tl_gpu_device *const d = tl_gpu_of(base);
     const tl_scalar *const op = plan->op;
     const int64_t packed = op->state_bytes ? PACKED_MOST / op->state_bytes : PACKED_MOST;

@@ -106,7 +106,6 @@ static tally_status work_rows(tl_pipe *p, const tl_pipe_piece *part, const tally
 {
     call *c = (call *)p;
     tl_call rows = *c->of;
-    (void)part, (void)slot;
     rows.in = in, rows.out = out;
     return tl_gpu_whole(c->d, &rows, &(tl_piece){.end = TL_PIPE_WAITS});
 }

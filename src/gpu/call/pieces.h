@@ -38,18 +38,18 @@ enum {
 _Static_assert((int)TL_START < (int)TL_MEASURED, "events have numbers of their own");
 
 /* Elements i0 to i1 - 1 of sequences r0 to r1 - 1 (with offsets: all their elements). */
-typedef struct tl_rect {
+typedef struct {
     int64_t r0, r1, i0, i1;
 } tl_rect;
 
 /* One piece. out: the results that are kept; produced: the results that the kernels compute, which
  * are more for windows at an edge. */
-typedef struct tl_pipe_piece {
+typedef struct {
     tl_rect in, out, produced;
 } tl_pipe_piece;
 
 /* The input or the output of a pipeline. */
-typedef struct tl_side {
+typedef struct {
     tally_view view;
     int64_t bytes; /* of an element */
     int64_t most;  /* elements of the largest piece */
@@ -98,7 +98,7 @@ tally_status tl_stage_reserve(tl_gpu_device *d, tl_memory *m, size_t bytes);
 
 /* The nodes of a piece. states: memory for them on the device, packed; for each node, the states of
  * all sequences. */
-typedef struct tl_nodes {
+typedef struct {
     tl_memory states;
     int count;
     unsigned char level[TL_MAX_NODES];
@@ -106,7 +106,7 @@ typedef struct tl_nodes {
 
 /* Pieces along sequences without offsets; several ones are neighbours. budget: bytes of a piece on
  * the device. */
-typedef struct tl_sequences {
+typedef struct {
     tl_pipe pipe;
     const tl_plan *plan, *count;
     int64_t budget, width; /* width: number of sequences */

@@ -122,7 +122,6 @@ static void cu_leave(tl_gpu *gpu)
 static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
 {
     CUdeviceptr p;
-    (void)gpu;
     CUresult error = tl_cu.cuMemAlloc(&p, bytes);
     if (error) return tl_cuda_status(ctx, error, "cuMemAlloc");
     *memory = tl_memory_at(p, bytes);
@@ -131,7 +130,6 @@ static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory
 
 static void cu_release(tl_gpu *gpu, tl_memory *memory)
 {
-    (void)gpu;
     tl_cu.cuMemFree(memory->address);
     *memory = (tl_memory){0};
 }
@@ -162,7 +160,6 @@ static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset
 static void cu_free_memory(tl_gpu *gpu, size_t *all, size_t *largest)
 {
     size_t total;
-    (void)gpu;
     if (tl_cu.cuMemGetInfo(all, &total)) *all = 0;
     *largest = *all;
 }
@@ -170,7 +167,6 @@ static void cu_free_memory(tl_gpu *gpu, size_t *all, size_t *largest)
 static tally_status cu_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
 {
     void *p;
-    (void)gpu;
     CUresult error = tl_cu.cuMemHostAlloc(&p, bytes, 0);
     if (error) return tl_cuda_status(ctx, error, "cuMemHostAlloc");
     *memory = tl_memory_at((uintptr_t)p, bytes);
@@ -179,7 +175,6 @@ static tally_status cu_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *me
 
 static void cu_unlock(tl_gpu *gpu, tl_memory *memory)
 {
-    (void)gpu;
     tl_cu.cuMemFreeHost((void *)(uintptr_t)memory->address);
     *memory = (tl_memory){0};
 }
@@ -189,7 +184,6 @@ static int cu_locked(tl_gpu *gpu, const void *p, size_t bytes)
     int what = CU_POINTER_ATTRIBUTE_MEMORY_TYPE, kind = 0, last = 0;
     void *value = &kind, *value_last = &last;
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
-    (void)gpu;
     return bytes && !tl_cu.cuPointerGetAttributes(1, &what, &value, at) &&
            kind == CU_MEMORYTYPE_HOST &&
            !tl_cu.cuPointerGetAttributes(1, &what, &value_last, at + bytes - 1) &&
@@ -278,7 +272,6 @@ static tally_status cu_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *
 static tally_status cu_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 {
     cuda *g = (cuda *)gpu;
-    (void)ctx;
     g->stream[TL_RUN] = stream ? stream : g->own;
     g->captured = 0;
     return TALLY_OK;

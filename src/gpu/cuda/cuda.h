@@ -131,7 +131,7 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program,
 /* The machine code of a program, from the cache on disk or compiled now. A text can have two codes
  * with the same bits: quick code, while a caller waits, and the best code. */
 
-typedef struct tl_cuda_text {
+typedef struct {
     const char *text;
     size_t length;
     int capability; /* compute capability of the device */
@@ -192,7 +192,7 @@ int tl_nvrtc_open(const char *path);
  * wish: an option that is dropped if this NVRTC does not know it. more: another option. stop: once
  * nonzero, the compiler gives up (version 13.0; older ones finish). log: its messages, which the
  * caller frees. */
-typedef struct tl_nvrtc_job {
+typedef struct {
     const char *text, *arch, *wish, *more;
     const atomic_int *stop;
     char **log;
@@ -209,12 +209,12 @@ tally_status tl_nvrtc_compile(tally *ctx, const tl_nvrtc_job *job, void **code, 
 /* The key of a CUDA program. */
 tl_key tl_archive_key(const char *text, size_t length);
 
-typedef struct tl_archive_entry {
+typedef struct {
     tl_key key;
     uint64_t at, bytes; /* offset from the archive's first byte */
 } tl_archive_entry;
 
-typedef struct tl_archive_head {
+typedef struct {
     char magic[8];
     uint64_t count;
 } tl_archive_head;

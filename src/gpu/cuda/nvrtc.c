@@ -94,7 +94,6 @@ static int fetch(nvrtcProgram program, int (*size)(nvrtcProgram, size_t *),
 /* NVRTC calls it some fifty times per program. */
 static int asks_to_stop(void *stop, void *unused)
 {
-    (void)unused;
     return atomic_load_explicit((const atomic_int *)stop, memory_order_relaxed);
 }
 

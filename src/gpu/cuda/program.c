@@ -35,7 +35,6 @@ struct tl_program {
 
 void tl_cuda_unload(tl_gpu *gpu, tl_program *program)
 {
-    (void)gpu;
     if (program->better) tl_better_drop(&program->better);
     tl_cu.cuModuleUnload(program->module);
     if (program->before) tl_cu.cuModuleUnload(program->before);

@@ -132,7 +132,6 @@ struct tl_program {
 
 void tl_cl_unload(tl_gpu *gpu, tl_program *program)
 {
-    (void)gpu;
     for (int i = 0; i < program->count; i++) tl_cl.clReleaseKernel(program->kernels[i].kernel);
     tl_cl.clReleaseProgram(program->program);
     free(program);
@@ -141,7 +140,7 @@ void tl_cl_unload(tl_gpu *gpu, tl_program *program)
 tally_status tl_cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code kind,
                          tl_program **program)
 {
-    (void)kind; /* the driver compiles and caches */
+    /* the driver compiles and caches */
     opencl *g = (opencl *)gpu;
     cl_int error;
     tl_program *p = calloc(1, sizeof *p);

@@ -300,12 +300,9 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
     return TALLY_OK;
 }
 
-static tally_status nothing_to_enter(tl_gpu *gpu, tally *ctx)
-{
-    return (void)gpu, (void)ctx, TALLY_OK;
-}
+static tally_status nothing_to_enter(tl_gpu *gpu, tally *ctx) { return TALLY_OK; }
 
-static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
+static void nothing_to_do(tl_gpu *gpu) {}
 
 static tally_status cl_wait(tl_gpu *gpu, tally *ctx)
 {

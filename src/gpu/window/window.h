@@ -9,13 +9,13 @@
 
 #include "gpu/work.h"
 
-typedef struct tl_geometry {
+typedef struct {
     int64_t before, after, least;
     int valid, whole; /* whole: windows that are cut off by an edge get the empty value */
 } tl_geometry;
 
 /* A call: windows of w = before + 1 + after elements of a batch. */
-typedef struct tl_window_call {
+typedef struct {
     tl_gpu_device *d;
     const tl_batch *b;
     const tl_results *r;
@@ -32,7 +32,7 @@ static inline int tl_top_of(int64_t w) { return 63 - __builtin_clzll((unsigned l
 /* The levels that a tile folds: the bits of a width. top: the highest; kept: the others, an array
  * each. arrays: in local memory: the kept ones, and those that the other levels alternate between;
  * at least one. */
-typedef struct tl_levels {
+typedef struct {
     int top, kept, arrays;
 } tl_levels;
 
@@ -41,7 +41,7 @@ tl_levels tl_levels_of(int64_t w, int from);
 
 /* The elements `shift` to shift + width - 1 of each of `count` windows. at: flat index where the
  * first window begins; what: FOLD_... (gpu/kernel/constants.h), which says how `states` is used. */
-typedef struct tl_window_fold {
+typedef struct {
     int what;
     int64_t at, shift, width, count;
     const tl_memory *states;
@@ -49,7 +49,7 @@ typedef struct tl_window_fold {
 
 /* How a launch computes tiles (gpu/kernel/window/tile.cl): its program, the windows of a tile, the
  * levels (quads), and the bytes of local memory of a block. pitch: of a table, else 0. */
-typedef struct tl_schedule {
+typedef struct {
     const char *shape;
     int64_t each, local_bytes, pitch;
     tl_levels levels;
@@ -98,7 +98,7 @@ int tl_three_walks_take(const tl_window_call *c);
 tally_status tl_three_walks(const tl_window_call *c, int64_t at, int64_t count);
 
 /* The windows that tiles of quads take: none; those of their whole length; all. */
-typedef enum tl_taken { TL_TAKES_NONE, TL_TAKES_WHOLE, TL_TAKES_ALL } tl_taken;
+typedef enum { TL_TAKES_NONE, TL_TAKES_WHOLE, TL_TAKES_ALL } tl_taken;
 tl_taken tl_quads_take(const tl_window_call *c);
 
 /* Computes results j0 to j1 - 1 of windows of their whole length in one launch: by walks, passes or
@@ -121,7 +121,7 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1);
 /* Rows of 2^log elements: nodes of `node_count` items, or (nodes NULL) elements of columns. across:
  * contiguous items that are the same element of different columns, in whole tiles; one sequence: 1.
  * pitch: columns of a tile whose items are loaded singly; 0: aligned quads. */
-typedef struct tl_rows {
+typedef struct {
     const tl_memory *nodes;
     int log;
     int64_t node_count, across, pitch;

@@ -23,7 +23,7 @@
 enum { DIMENSIONS = 10, VARIABLES = 11, ATTRIBUTES = 12, TYPES = 11, CDF5 = 5 };
 
 /* A file that is read from its beginning through a buffer. */
-typedef struct header {
+typedef struct {
     int fd, version;
     int64_t size, at; /* bytes of the file; position of the next byte */
     int64_t window_at, window_bytes;
@@ -147,7 +147,7 @@ static void dimensions(header *h)
 }
 
 /* Where a variable is: `bytes` bytes from `begin` on; by_record: `bytes` bytes in each record. */
-typedef struct extent {
+typedef struct {
     int64_t begin, bytes;
     int by_record;
 } extent;

@@ -49,7 +49,7 @@ static void copy_attributes(const tl_netcdf_new *n, int group, int variable, int
 }
 
 /* A coordinate of joined files: one piece per file. */
-typedef struct pieces {
+typedef struct {
     struct piece {
         const tl_part *part;
         tl_source of;

@@ -32,7 +32,7 @@ typedef int tl_hdf5_reporter(int64_t stack, void *data);
     CALL(int, H5Tget_class, (int64_t type)) \
     CALL(int, H5Tclose, (int64_t type))
 
-typedef struct tl_hdf5_api {
+typedef struct {
 #define DECLARE(result, name, parameters) result(*name) parameters;
     HDF5_CALLS(DECLARE)
 #undef DECLARE

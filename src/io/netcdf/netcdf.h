@@ -67,7 +67,7 @@ enum { NC_NOERR = 0, NC_EBADDIM = -46, NC_MAX_NAME = 256, NC_MAX_VAR_DIMS = 1024
     CALL(int, nc_put_vara, \
          (int file, int variable, const size_t *start, const size_t *count, const void *values))
 
-typedef struct tl_netcdf_api {
+typedef struct {
 #define DECLARE(result, name, parameters) result(*name) parameters;
     NETCDF_CALLS(DECLARE)
 #undef DECLARE
@@ -108,7 +108,7 @@ typedef struct tl_source {
 } tl_source;
 
 /* The description of a variable by libnetcdf. dims is not set if there are more than TL_DIMS. */
-typedef struct tl_netcdf_variable {
+typedef struct {
     char name[NC_MAX_NAME + 1];
     int type, ndims, dims[TL_DIMS];
 } tl_netcdf_variable;
@@ -124,7 +124,7 @@ size_t tl_netcdf_describe(int group, int variable, char *out, size_t capacity);
 tally_status tl_netcdf_text(const tl_source *of, const char *name, char **value);
 
 /* classic.c. The header of a classic file (CDF-1, CDF-2, CDF-5). */
-typedef struct tl_classic {
+typedef struct {
     int64_t size;  /* bytes of the file */
     int64_t count; /* number of variables, in libnetcdf's order */
     /* for each variable the end of its bytes; the file is too short if one is greater than
@@ -151,7 +151,7 @@ int64_t tl_netcdf_box(int ndim, const int64_t *shape, int64_t at, int64_t rest, 
 /* unpack.c: how the stored values are converted, by the attributes of their variable. */
 enum { TL_MISSING_MOST = 8 };
 
-typedef struct tl_packing {
+typedef struct {
     tally_dtype stored, given; /* the dtype in the file, and the dtype for the caller */
     /* whether there is a scale, and an offset; the number of values that mean "missing" */
     int scaled, shifted, missing;
@@ -214,7 +214,7 @@ typedef struct tl_netcdf_kept {
     char values[];
 } tl_netcdf_kept;
 
-typedef struct tl_netcdf_new {
+typedef struct {
     int file, variable, dims[TL_DIMS];
     /* the file is open; its variable is defined; elements can be written */
     int open, defined, data;

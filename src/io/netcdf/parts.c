@@ -223,7 +223,7 @@ int tl_part_coordinate(const tally_file *f, const tl_part *p, int dimension, tl_
 }
 
 /* The first and the last number along a dimension of a part. */
-typedef struct ends {
+typedef struct {
     const tl_source *of; /* the part; NULL: the numbers are not known */
     tally_dtype dtype;
     char value[2][8];
@@ -298,7 +298,7 @@ static int are_comparable(const ends *a, const ends *b)
     return a->of && b->of && same(a->units, b->units) && same(a->calendar, b->calendar);
 }
 
-typedef struct shown {
+typedef struct {
     char text[48];
 } shown;
 

@@ -87,7 +87,7 @@ static tally_status read_at_once(tally_file *f, tl_part *p, const int64_t *start
 }
 
 /* A box, and its destination, where its rows are adjacent. */
-typedef struct box {
+typedef struct {
     int64_t start[DIMS], count[DIMS];
     char *out;
 } box;
