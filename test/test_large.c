@@ -264,7 +264,7 @@ static void columns(tally *ctx, const check_operator *o)
     const int64_t count = 2 + check_below(most ? most > 1 ? 4000 : 700 : 40);
     const int64_t apart = check_below(8) ? 1 : 2; /* from a column to the next one */
     const int64_t pitch = count * apart + check_below(3), column = check_below(count);
-    const int64_t bytes = (1 + check_below(check_below(4) ? 4 : 11)) << 18;
+    const int64_t bytes = (check_below(6) ? 1 + check_below(8) : 17) << 18;
     const int64_t all = tl_min(bytes / o->bytes + check_below(2000), N * 7 / size);
     const int64_t n = 2 + all / pitch;
     const int in_place = size == o->bytes && check_below(4) == 0;
@@ -306,18 +306,21 @@ static void columns(tally *ctx, const check_operator *o)
     }
 }
 
-/* Columns of random operators, of which those of narrow types have loops of their own. */
+/* Columns of random operators, and of some that have loops or states of their own. */
 static void many_columns(tally *ctx)
 {
     static const struct {
         const char *op;
         tally_dtype dtype;
-    } narrow[] = {
-        {"max", TALLY_F16}, {"min", TALLY_I8}, {"nanmax", TALLY_BF16}, {"any", TALLY_U16}};
-    for (int k = 0; k < (check_quick ? 3 : 8); k++) {
+    } some[] = {{"max", TALLY_F16},
+                {"min", TALLY_I8},
+                {"nanmax", TALLY_BF16},
+                {"any", TALLY_U16},
+                {"max", TALLY_U32}};
+    for (int k = 0; k < 16; k++) {
         const int64_t which = check_below(8);
         check_operator o;
-        if (which > 3 || !check_operator_make(&o, narrow[which].op, narrow[which].dtype, 0))
+        if (which > 4 || !check_operator_make(&o, some[which].op, some[which].dtype, 0))
             o = check_operator_random();
         columns(ctx, &o);
     }
