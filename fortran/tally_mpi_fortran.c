@@ -192,6 +192,7 @@ int tally_mpi_fortran_window(tally *ctx, const char *op, const CFI_cdesc_t *x, i
 {
     arrays a;
     const tally_window_options o = {.before = before, .after = after, .edges = (tally_edges)edges};
+    *count = 0;
     tally_status status =
         meet(open_arrays(ctx, x, next, valid, out, "results", &a), MPI_Comm_f2c(comm));
     if (!status)

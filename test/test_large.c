@@ -262,8 +262,9 @@ static void columns(tally *ctx, const check_operator *o)
 {
     const int64_t size = o->result, most = check_below(3);
     const int64_t count = 2 + check_below(most ? most > 1 ? 4000 : 700 : 40);
-    const int64_t pitch = count + check_below(3), column = check_below(count);
-    const int64_t bytes = (1 + check_below(check_below(4) ? 4 : 11)) << 18;
+    const int64_t apart = check_below(8) ? 1 : 2; /* from a column to the next one */
+    const int64_t pitch = count * apart + check_below(3), column = check_below(count);
+    const int64_t bytes = (check_below(6) ? 1 + check_below(8) : 17) << 18;
     const int64_t all = tl_min(bytes / o->bytes + check_below(2000), N * 7 / size);
     const int64_t n = 2 + all / pitch;
     const int in_place = size == o->bytes && check_below(4) == 0;
@@ -273,28 +274,30 @@ static void columns(tally *ctx, const check_operator *o)
     check_fill(x, o->dtype, n * pitch, (tl_data)check_below(TL_DATA_KINDS));
     if (check_below(2)) /* extremes come late */
         memset(x, 1, (size_t)(check_below(n) * pitch * o->bytes));
+    if (check_below(4) == 0) memset(x, 0xff, 16); /* NaN, and so is init */
     for (int verb = 0; verb < 2; verb++) {
         const tally_scan_options *const scan = verb ? &e : NULL;
         const int64_t results = verb ? n : 1;
-        tally_view in = {x, o->dtype, count, n, 1, pitch, NULL, NULL, 0, NULL}, out = in, law,
+        tally_view in = {x, o->dtype, count, n, apart, pitch, NULL, NULL, 0, NULL}, out = in, law,
                    one_in = tally_flat(packed, o->dtype, n);
         out.dtype = o->info.output;
         law = out, law.data = want, out.data = got;
         memset(want, 0x5a, (size_t)(results * pitch * size));
         memset(got, 0x5a, (size_t)(results * pitch * size));
         call_columns(one, o, &in, &law, scan);
-        pack(packed, x + column * o->bytes, pitch, n, o->bytes);
+        pack(packed, x + column * apart * o->bytes, pitch, n, o->bytes);
         if (verb && in_place) {
             in.data = got;
-            for (int64_t at = 0; at < n * pitch * size; at += pitch * size)
-                memcpy(got + at, x + at, (size_t)(count * size));
+            for (int64_t at = 0; at < n * pitch; at += pitch)
+                for (int64_t k = at; k < at + count * apart; k += apart)
+                    memcpy(got + k * size, x + k * size, (size_t)size);
         }
         call_columns(ctx, o, &in, &out, scan);
         check_same(got, want, verb ? n * pitch : count, size,
                    "%s %s of %s: %lld of %lld columns, n=%lld, %s x%d", verb ? "scan" : "reduce",
                    o->op, tally_dtype_name(o->dtype), (long long)count, (long long)pitch,
                    (long long)n, tally_isa(ctx), tally_threads(ctx));
-        pack(packed + N * 4, want + column * size, pitch, results, size);
+        pack(packed + N * 4, want + column * (verb ? apart : 1) * size, pitch, results, size);
         law = tally_flat(want, o->info.output, n);
         call_columns(one, o, &one_in, &law, scan);
         check_same(packed + N * 4, want, results, size, "%s %s of %s: column %lld of %lld, n=%lld",
@@ -303,18 +306,21 @@ static void columns(tally *ctx, const check_operator *o)
     }
 }
 
-/* Columns of random operators, of which those of narrow types have loops of their own. */
+/* Columns of random operators, and of some that have loops or states of their own. */
 static void many_columns(tally *ctx)
 {
     static const struct {
         const char *op;
         tally_dtype dtype;
-    } narrow[] = {
-        {"max", TALLY_F16}, {"min", TALLY_I8}, {"nanmax", TALLY_BF16}, {"any", TALLY_U16}};
-    for (int k = 0; k < (check_quick ? 3 : 8); k++) {
+    } some[] = {{"max", TALLY_F16},
+                {"min", TALLY_I8},
+                {"nanmax", TALLY_BF16},
+                {"any", TALLY_U16},
+                {"max", TALLY_U32}};
+    for (int k = 0; k < 16; k++) {
         const int64_t which = check_below(8);
         check_operator o;
-        if (which > 3 || !check_operator_make(&o, narrow[which].op, narrow[which].dtype, 0))
+        if (which > 4 || !check_operator_make(&o, some[which].op, some[which].dtype, 0))
             o = check_operator_random();
         columns(ctx, &o);
     }

@@ -220,12 +220,10 @@ int tl_scratch_begin(tally *ctx, int threads)
 {
     assert(threads >= 1 && __atomic_load_n(&ctx->in_call, __ATOMIC_RELAXED));
     if (threads <= ctx->scratch_threads) return 1;
-    const size_t slots = TL_SCRATCH_SLOTS;
-    block *more = realloc(ctx->scratch, (size_t)threads * slots * sizeof *more);
+    block(*more)[TL_SCRATCH_SLOTS] = realloc(ctx->scratch, (size_t)threads * sizeof *more);
     if (!more) return 0;
-    memset(more + (size_t)ctx->scratch_threads * slots, 0,
-           (size_t)(threads - ctx->scratch_threads) * slots * sizeof *more);
-    ctx->scratch = more;
+    memset(more + ctx->scratch_threads, 0, (size_t)(threads - ctx->scratch_threads) * sizeof *more);
+    ctx->scratch = *more;
     ctx->scratch_threads = threads;
 
     return 1;
@@ -235,7 +233,6 @@ void *tl_scratch(tally *ctx, int thread, int slot, size_t bytes)
 {
     assert(thread >= 0 && thread < ctx->scratch_threads);
     assert(slot >= 0 && slot < TL_SCRATCH_SLOTS);
-    if (thread >= ctx->scratch_threads) return NULL;
     block *b = &ctx->scratch[thread * TL_SCRATCH_SLOTS + slot];
     if (bytes > b->bytes) {
         free(b->at);

@@ -15,6 +15,7 @@ program sections
     real(real64) :: z(2, columns, 3), of_z(2, 3), of_z_wanted(2, 3)
     logical(int8) :: small(rows, columns)
     integer(int32) :: largest(rows, 3), largest_wanted(rows)
+    integer(int64) :: made
     integer :: rank, ranks, all_rank, part, comm, first, last, i, j, status, error, bad = 0, all_bad
 
     call MPI_Init(error)
@@ -105,6 +106,10 @@ program sections
                               merge(1, 0, rank == 0)))
         if (status == 0 .or. index(tally_mpi_error(), 'next: must have the shape of x') == 0) &
             call same([1_int8], [0_int8], tally_mpi_error())
+        made = -1
+        call tally_mpi_window(ctx, 'sum', y(:, first:last), windows, 1_int64, 0_int64, comm, status, count=made, &
+                              valid=y(:, first:last))
+        if (status == 0 .or. made /= 0) call same([1_int8], [0_int8], 'results of a window that was refused')
         call tally_mpi_reduce(ctx, 'sum', y(:, first:last), value, comm, status, valid=y(:, first:last))
         if (status == 0 .or. index(tally_mpi_error(), 'valid: must be logical') == 0) &
             call same([1_int8], [0_int8], 'validity of numbers')
