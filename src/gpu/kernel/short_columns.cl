@@ -31,9 +31,9 @@ fn void fold_few(few_nodes *f, const elem *e, const int columns, const int most,
     }
 }
 
-/* Appends these elements to v[c], which is S of those before them, if there are any (have). For
+/* Appends these elements to v[c], which is S of those before them, if there are any (exists). For
  * narrow elements n says so after the first node, which takes fewer registers. */
-fn void append_few(state *v, int have, const few_nodes *f, const int columns, few_range r)
+fn void append_few(state *v, int exists, const few_nodes *f, const int columns, few_range r)
 {
     UNROLL for (int i = PART_LOG - 1; i >= 0; i--)
     {
@@ -41,12 +41,12 @@ fn void append_few(state *v, int have, const few_nodes *f, const int columns, fe
         UNROLL for (int c = 0; c < columns; c++)
         {
             const state node = f[c].node[i];
-            if (TL_SIZE < 4 ? have || r.n >> (i + 1) : have)
+            if (TL_SIZE < 4 ? exists || r.n >> (i + 1) : exists)
                 v[c] = COMBINE(v[c], node, r.at + (r.n >> (i + 1) << (i + 1)), 1 << i);
             else
                 v[c] = node;
         }
-        have |= TL_SIZE >= 4;
+        exists |= TL_SIZE >= 4;
     }
 }
 
@@ -70,7 +70,7 @@ fn void pack_few(batch b, results out, const int each)
         maybe v = nothing(b.p);
         fold_few(&few, e + c * most, 1, most, all, b.p);
         append_few(&v.s, 0, &few, 1, all);
-        v.have = n > 0;
+        v.exists = n > 0;
         if (s < b.seqs) store_reduced(out, b, s, v, n);
     }
 }
@@ -187,7 +187,7 @@ fn void pack_parts(batch b, results out, int log, const int more, LOCAL state *n
         node += column;
         maybe all = append_nodes(nothing(b.p), node, large, size, 0, log);
         if (more) all = append_nodes(all, node + (large << log), small, PART, large * size, log);
-        append_few(&all.s, TL_SIZE < 4 || all.have, &few, 1, after);
+        append_few(&all.s, TL_SIZE < 4 || all.exists, &few, 1, after);
         store_reduced(out, b, s, all, n);
     }
 }
@@ -298,7 +298,7 @@ KERNEL_OF(whole_columns)
         maybe v = append_parts(high_node, high_stack, high, nothing(b.p));
         if (is_last_part(high)) high_node[column] = v.s;
         BARRIER();
-        v.s = high_node[column], v.have = chunks > 0;
+        v.s = high_node[column], v.exists = chunks > 0;
         v = append_parts(node, stack, low, v);
         if (is_last_part(low)) store_reduced(out, b, s, v, b.n);
         BARRIER();

@@ -126,7 +126,7 @@ fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL 
     with = then(start, choose(rest & 2, q[2], q[0]), first + (rest & 2), 1);
     if (rest & 1) start = with;
     before.s = from_lane(start.s, rest / QUAD, box);
-    before.have = before.have || rest;
+    before.exists = before.exists || rest;
 
     return before;
 }
@@ -136,8 +136,7 @@ KERNEL_OF(reduce_by_warp)
 {
     VIEWS_OF_PARAMETERS;
     SPECULATIVE_OF_PARAMETERS;
-    BOX
-    const int lane = lane_index();
+    BOX const int lane = lane_index();
     const i64 all_jobs = speculative_jobs(a, jobs, b.seqs, 1);
     u32 ticket = 0;
     for (i64 job = warp_index(); job < all_jobs; job = job_after(a, job, ticket)) {

@@ -22,9 +22,9 @@ typedef struct {
 fn void put_result(placing t, int i, maybe v)
 {
     const i64 n = t.p.origin + i + !t.exclusive;
-    t.to[(t.place + i) * OP_LANES] = v.have ? lower(v.s, (real)n, 0, t.p) : empty(t.p);
+    t.to[(t.place + i) * OP_LANES] = v.exists ? lower(v.s, (real)n, 0, t.p) : empty(t.p);
 #if OP_LANES == 2
-    t.to[(t.place + i) * OP_LANES + 1] = v.have ? lower_1(v.s, (real)n, 0, t.p) : empty_1(t.p);
+    t.to[(t.place + i) * OP_LANES + 1] = v.exists ? lower_1(v.s, (real)n, 0, t.p) : empty_1(t.p);
 #endif
 }
 
@@ -131,8 +131,7 @@ fn void lane_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
         s[GROUP] = start[0];
         UNROLL for (int j = 0; j < GROUP; j++)
         {
-            if (i + j < n)
-                put_result(t, i + j, t.exclusive ? s[j] : s[j + 1]);
+            if (i + j < n) put_result(t, i + j, t.exclusive ? s[j] : s[j + 1]);
         }
     }
 }
@@ -259,8 +258,7 @@ KERNEL_OF(scan_by_warp)
     VIEWS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
     SPECULATIVE_OF_PARAMETERS;
-    BOX
-    const int lane = lane_index();
+    BOX const int lane = lane_index();
     const i64 all_jobs = speculative_jobs(a, jobs, b.seqs, 1);
     for (i64 job = warp_index(); job < all_jobs; job += warp_count()) {
         const i64 s = job, all = length_of(b, s), n = all < BY_WARP_END ? all : 0;
