@@ -18,21 +18,22 @@ static unsigned char out[RESULTS], want[RESULTS];
 static tally *ctx;
 static int64_t results; /* bytes of out */
 
-/* Fails at a call: NO_MEMORY it must be, and say so. */
-static tally_status note(const tally *where, tally_status status)
-{
-    if (status)
-        check(status == TALLY_NO_MEMORY && strstr(tally_error(where), "memory"),
-              "%s instead of no memory: %s", tally_status_name(status), tally_error(where));
-    return status;
-}
-
+/* Returns the next `bytes` bytes of out. */
 static void *reserve(int64_t bytes)
 {
     void *p = out + results;
     results += (bytes + 15) & ~(int64_t)15;
     if (results > RESULTS) exit(2);
     return p;
+}
+
+/* Checks that a call that failed returned TALLY_NO_MEMORY, with a sentence about memory. */
+static tally_status note(const tally *where, tally_status status)
+{
+    if (status)
+        check(status == TALLY_NO_MEMORY && strstr(tally_error(where), "memory"),
+              "%s instead of no memory: %s", tally_status_name(status), tally_error(where));
+    return status;
 }
 
 /* The same for a call that must have left `bytes` bytes of results as they were. */

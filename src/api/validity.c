@@ -104,7 +104,8 @@ static int64_t least_count(const job *j)
     return j->window && j->window->min_count > 0 ? j->window->min_count : 1;
 }
 
-/* A bit for each result: were enough elements counted for it? The bitmap may be device memory. */
+/* Writes a bit for each result: 1 if enough elements were counted for it. The bitmap may be device
+ * memory. */
 static tally_status write_bits(job *j)
 {
     assert(j->counts && j->call.out.valid);

@@ -32,7 +32,7 @@ typedef struct {
     tally *ctx;
     uint64_t seed, random;
     /* input; result; the law's result, as a view and as one dense sequence */
-    char *x, *out, *want, *one;
+    char *x, *out, *want, *dense;
     char op[48];
     const tl_scalar *scalar;
     tl_par par;
@@ -158,7 +158,7 @@ static tally_status run(one_case *c)
     return tally_window(c->ctx, c->op, &c->in, &c->to, &c->window);
 }
 
-/* Computes the law's results of sequence r, dense in c->one. Returns their number. */
+/* Computes the law's results of sequence r, dense in c->dense. Returns their number. */
 static int64_t law(one_case *c, int64_t r)
 {
     assert(r >= 0 && r < c->in.rows);
@@ -167,16 +167,16 @@ static int64_t law(one_case *c, int64_t r)
     const char *const x = tl_view_row(in, r, c->scalar->elem_bytes, &n);
 
     if (c->verb == REDUCE) {
-        tl_spec_reduce(c->scalar, c->par, x, in->stride, n, NULL, c->one);
+        tl_spec_reduce(c->scalar, c->par, x, in->stride, n, NULL, c->dense);
         return 1;
     }
 
     if (c->verb == SCAN) {
-        tl_spec_scan(c->scalar, c->par, x, in->stride, n, &c->scan, c->one);
+        tl_spec_scan(c->scalar, c->par, x, in->stride, n, &c->scan, c->dense);
         return n;
     }
 
-    tl_spec_window(c->scalar, c->par, x, in->stride, n, &c->window, c->one);
+    tl_spec_window(c->scalar, c->par, x, in->stride, n, &c->window, c->dense);
     return tally_window_length(n, &c->window);
 }
 
@@ -190,7 +190,7 @@ static int equal(one_case *c, size_t memory)
     for (int64_t r = 0; r < c->in.rows; r++) {
         int64_t m = law(c, r), first = c->verb == REDUCE ? r : tl_view_first(&c->to, r);
         for (int64_t i = 0; i < m; i++)
-            memcpy(want + (first + i * c->to.stride) * size, c->one + i * size, (size_t)size);
+            memcpy(want + (first + i * c->to.stride) * size, c->dense + i * size, (size_t)size);
     }
     return !memcmp(c->out, c->want, memory);
 }
@@ -205,22 +205,22 @@ static int equal_samples(one_case *c)
     for (int k = 0; k < SAMPLES; k++) {
         int64_t at = 0;
         if (c->verb == REDUCE) {
-            tl_spec_reduce(op, c->par, x, 1, n, NULL, c->one);
+            tl_spec_reduce(op, c->par, x, 1, n, NULL, c->dense);
         } else if (c->verb == SCAN) {
             int64_t i = below(c, n), m = i + !c->scan.exclusive;
             at = c->scan.reverse ? n - 1 - i : i;
             tl_spec_reduce(op, c->par, c->scan.reverse ? x + (n - 1) * op->elem_bytes : x,
-                           c->scan.reverse ? -1 : 1, m, c->scan.init, c->one);
+                           c->scan.reverse ? -1 : 1, m, c->scan.init, c->dense);
         } else {
             const tally_window_options *o = &c->window;
             int64_t w = o->before + 1 + o->after;
             if (w > n || o->min_count) return 1;
             int64_t p = below(c, n - w + 1);
             at = o->edges == TALLY_EDGES_VALID ? p : p + o->before;
-            tl_spec_reduce(op, c->par, x + p * op->elem_bytes, 1, w, NULL, c->one);
+            tl_spec_reduce(op, c->par, x + p * op->elem_bytes, 1, w, NULL, c->dense);
         }
 
-        if (memcmp(out + at * size, c->one, (size_t)size)) return 0;
+        if (memcmp(out + at * size, c->dense, (size_t)size)) return 0;
         if (c->verb == REDUCE) break;
     }
     return 1;
@@ -272,7 +272,7 @@ tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char *
     for (; !status && done < cases; done++) {
         *c = (one_case){.ctx = ctx, .seed = seed + (uint64_t)done, .x = memory, .out = memory + in};
         c->want = c->out + out;
-        c->one = c->want + out;
+        c->dense = c->want + out;
         status = check_case(c);
     }
 

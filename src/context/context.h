@@ -27,7 +27,7 @@ struct tally {
     struct tally **members;
     tl_plan_entry plans[TL_PLAN_ENTRIES];
     int next_plan;
-    unsigned plan_changes;            /* twice the changes of plans; odd while one is made */
+    unsigned plan_changes;            /* a sequence lock of plans: odd while one is changed */
     struct tl_user *users;            /* operators defined in this context, the newest first */
     struct tl_scratch_block *scratch; /* scratch memory of its threads */
     int scratch_threads;

@@ -203,12 +203,12 @@ static tally_status read_suffixes(tally *ctx, const char *op, const operator_row
     return TALLY_OK;
 }
 
-/* What an operator's string names. row: in the table, or `own`, of a user's operator. */
+/* What an operator's string names. row: in the table, or `user_row`, of a user's operator. */
 typedef struct {
     const tl_scalar *scalar;
     tl_par par;
     const operator_row *row;
-    operator_row own;
+    operator_row user_row;
 } resolved;
 
 static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resolved *r)
@@ -219,7 +219,7 @@ static tally_status resolve(tally *ctx, const char *op, tally_dtype dtype, resol
     TL_LAW_FP; /* a parameter may be subnormal */
     const size_t length = strcspn(op, ":");
     tl_user *user = tl_user_find(ctx, op, length);
-    if (user) r->own = row_of(user), r->row = &r->own;
+    if (user) r->user_row = row_of(user), r->row = &r->user_row;
     TL_TRY(user ? check_user(ctx, op, user, dtype) : find_row(ctx, op, dtype, &r->row));
 
     const operator_row *const row = r->row;

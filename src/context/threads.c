@@ -224,11 +224,11 @@ static void end_worker(worker *w)
  * new ones are ended until half of all are left, because the work needs memory besides stacks. */
 static void make_workers(call *c, int wanted)
 {
-    const int before = c->workers, all = before + wanted;
-    while (c->workers < all && (c->worker[c->workers] = make_worker())) c->workers++;
-    if (c->workers == all) return;
+    const int before = c->workers, target = before + wanted;
+    while (c->workers < target && (c->worker[c->workers] = make_worker())) c->workers++;
+    if (c->workers == target) return;
 
-    int there = atomic_fetch_sub(&count, all - c->workers) - (all - c->workers);
+    int there = atomic_fetch_sub(&count, target - c->workers) - (target - c->workers);
     const int half = there / 2;
 
     for (; c->workers > before && there > half; there--) {

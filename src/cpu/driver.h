@@ -48,9 +48,9 @@ enum { TL_JOINED_BYTES = TL_WINDOW_TILE * 32 }; /* of the largest results of a t
 
 typedef struct tl_window {
     tally *ctx;
-    tl_plan own;         /* made by tl_plan_of_window and tl_plan_floats */
+    tl_plan window_plan; /* made by tl_plan_of_window and tl_plan_floats */
     tl_scalar floats;    /* the instance of a plan on f64 */
-    const tl_plan *plan; /* = &own */
+    const tl_plan *plan; /* = &window_plan */
     int64_t before, after, w;
     tally_edges edges;
     int64_t min_count;

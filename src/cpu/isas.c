@@ -154,21 +154,22 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     }
 
     const tl_kernel *lower = find_lower(op, acc, isa),
-                    *own = find_kernel(op->file, op->dtype, op->acc, isa);
+                    *native = find_kernel(op->file, op->dtype, op->acc, isa);
     plan->core = find_kernel(op->core, op->wide, acc, isa);
-    plan->lower = own && own->lower_rows ? own : lower ? lower : plan->core;
+    plan->lower = native && native->lower_rows ? native : lower ? lower : plan->core;
     const int kind = !par.marked                  ? op->widen
                      : op->widen == TL_WIDEN_LOW  ? TL_WIDEN_LOW_MARK
                      : op->widen == TL_WIDEN_HIGH ? TL_WIDEN_HIGH_MARK
                                                   : op->widen;
     plan->in = tl_find_convert(plan->converts, kind, op->dtype, op->wide);
-    if (op->out == op->dtype && op->wide != op->dtype && plan->lower != own)
+    if (op->out == op->dtype && op->wide != op->dtype && plan->lower != native)
         plan->out = tl_find_convert(plan->converts, op->widen, op->wide, op->dtype);
     int flips = plan->core && plan->core->flips && op->wide != op->dtype && !plan->in;
     plan->par.flip = flips ? (int64_t)(UINT64_C(1) << (8 * op->elem_bytes - 1)) : 0;
     /* Without a fold of its elements, that of its core. Nan forms lift them otherwise. */
-    const tl_kernel *fold = own;
-    if (own && !own->fold && !op->masked) fold = find_kernel(op->core, op->dtype, op->acc, isa);
+    const tl_kernel *fold = native;
+    if (native && !native->fold && !op->masked)
+        fold = find_kernel(op->core, op->dtype, op->acc, isa);
     plan->fold = fold && fold->fold && !par.marked ? fold : plan->core;
     plan->fold_in = plan->fold == fold ? NULL : plan->in;
     take_narrow(plan, isas[isa].narrow);
@@ -178,15 +179,16 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
  * memory for the changed operator, for as long as the plan is used. */
 void tl_plan_floats(tl_plan *plan, int64_t w, tl_scalar *op)
 {
-    const tl_scalar *const own = plan->op;
+    const tl_scalar *const integers = plan->op;
     int isa = 0;
-    if (!own->floats || own->elem_bytes > 4 || w >> (53 - 8 * own->elem_bytes) ||
-        plan->in != tl_find_convert(plan->converts, own->widen, own->dtype, own->wide))
+    if (!integers->floats || integers->elem_bytes > 4 || w >> (53 - 8 * integers->elem_bytes) ||
+        plan->in !=
+            tl_find_convert(plan->converts, integers->widen, integers->dtype, integers->wide))
         return;
     while (isa < ISAS - 1 && isas[isa].converts != plan->converts) isa++;
     assert(isas[isa].converts == plan->converts);
-    *op = *tl_form_of_f64(own);
-    op->dtype = own->dtype;
-    op->elem_bytes = own->elem_bytes;
+    *op = *tl_form_of_f64(integers);
+    op->dtype = integers->dtype;
+    op->elem_bytes = integers->elem_bytes;
     tl_plan_kernels(plan, op, plan->par, isa);
 }

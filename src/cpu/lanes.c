@@ -44,8 +44,8 @@ int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_win
     if (tl_needs_count(job->plan, o) || o->before < 0 || o->after < 0 ||
         o->after > TL_LANES_AFTER || o->before >= TL_LANES_WINDOW - o->after)
         return 0;
-    job->own = tl_plan_of_window(job->plan, o);
-    job->plan = &job->own;
+    job->window_plan = tl_plan_of_window(job->plan, o);
+    job->plan = &job->window_plan;
     job->verb = TL_WINDOW;
     job->out = out;
     job->before = o->before;
@@ -78,8 +78,8 @@ static void fill_empty(tl_lanes_buffers *buffers, int64_t width)
         tl_widen_values(plan, buffers->empty, one, plan->op->lanes);
     else
         memcpy(buffers->empty, one, (size_t)bytes);
-    for (int64_t have = bytes; have < all; have *= 2)
-        memcpy(buffers->empty + have, buffers->empty, (size_t)tl_min(have, all - have));
+    for (int64_t filled = bytes; filled < all; filled *= 2)
+        memcpy(buffers->empty + filled, buffers->empty, (size_t)tl_min(filled, all - filled));
 }
 
 int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_job *job,

@@ -25,7 +25,7 @@ enum {
 /* One call of a verb. out: scan and window. */
 typedef struct tl_lanes_job {
     const tl_plan *plan;
-    tl_plan own; /* of a window: tl_plan_of_window */
+    tl_plan window_plan; /* of a window: tl_plan_of_window */
     int verb;
     const tally_view *in, *out;
     char *results;                  /* reduce */
@@ -186,16 +186,17 @@ void tl_lanes_window(tl_lanes_buffers *buffers, const tl_lanes_from *from, const
 /* ---- rows, segments and columns ---- */
 
 /* Processes one sequence alone. */
-typedef void tl_lanes_one(void *with, int64_t r);
+typedef void tl_lanes_process(void *with, int64_t r);
 typedef struct tl_lanes_batch tl_lanes_batch;
 
 /* The batch of thread `me`, in the context's memory. Requires: tl_scratch_begin was called. NULL:
  * out of memory. */
 tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job);
 
-/* Processes sequences r0 .. r1 - 1 of a view of rows or segments; `one` gets those that are too
+/* Processes sequences r0 .. r1 - 1 of a view of rows or segments; `process` gets those that are too
  * long for lanes. */
-void tl_lanes_rows(tl_lanes_batch *batch, int64_t r0, int64_t r1, tl_lanes_one *one, void *with);
+void tl_lanes_rows(tl_lanes_batch *batch, int64_t r0, int64_t r1, tl_lanes_process *process,
+                   void *with);
 
 /* ---- lanes_rows.c, lanes_segments.c: a batch of rows or segments, in strips ---- */
 

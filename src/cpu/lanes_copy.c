@@ -96,8 +96,10 @@ void tl_lanes_store_dense(const tl_lanes_buffers *buffers, const tl_lanes_to *to
 static void store_lines(const tl_lanes_to *to, char *out, const char *r, int64_t width,
                         int64_t bytes)
 {
-    const int64_t own = to->lines * bytes, begin = to->first ? 0 : (int64_t)(-(uintptr_t)out & 63),
-                  end = own + (to->lines < width ? (int64_t)(-(uintptr_t)(out + own) & 63) : 0),
+    const int64_t strip_bytes = to->lines * bytes,
+                  begin = to->first ? 0 : (int64_t)(-(uintptr_t)out & 63),
+                  end = strip_bytes +
+                        (to->lines < width ? (int64_t)(-(uintptr_t)(out + strip_bytes) & 63) : 0),
                   at = tl_copy_lines(out, r, begin, end, to->stream);
     memcpy(out + at, r + at, (size_t)(end - at));
 }

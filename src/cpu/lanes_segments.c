@@ -153,7 +153,8 @@ static tl_strip strip_of_class(const tl_lanes_batch *b, int64_t s, int64_t longe
                       s};
 }
 
-static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *one, void *with)
+static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_process *process,
+                              void *with)
 {
     const tl_lanes_job *job = b->job;
     const int64_t *offset = job->in->offsets + b->r0;
@@ -202,28 +203,29 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
     else
         lower_segments(b, list, unsorted ? b->count : end_of_class(b, 0));
 
-    for (int64_t j = 0; j < alone; j++) one(with, b->r0 + b->alone[j]);
+    for (int64_t j = 0; j < alone; j++) process(with, b->r0 + b->alone[j]);
 }
 
-static void segments(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one, void *with)
+static void segments(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_process *process,
+                     void *with)
 {
     const int64_t *const offsets = b->job->in->offsets;
     while (r0 < r1) {
         const int64_t longest = begin_batch(b, r0, r1);
         if (b->count == 0) {
-            one(with, r0++);
+            process(with, r0++);
             continue;
         }
 
         if (offsets[r0 + b->count] - offsets[r0] > b->count * b->mean)
-            for (int64_t r = r0; r < r0 + b->count; r++) one(with, r);
+            for (int64_t r = r0; r < r0 + b->count; r++) process(with, r);
         else
-            batch_of_segments(b, longest, one, with);
+            batch_of_segments(b, longest, process, with);
         r0 += b->count;
     }
 }
 
-void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one, void *with)
+void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_process *process, void *with)
 {
     const tl_lanes_job *job = b->job;
     const tally_view *in = job->in;
@@ -237,12 +239,12 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
         b->end = tl_offset(last, length * b->elem);
     }
     if (in->offsets) {
-        segments(b, r0, r1, one, with);
+        segments(b, r0, r1, process, with);
     } else {
         if (in->n > 0 && in->n <= b->longest)
             tl_batch_rows(b, r0, r1);
         else
-            for (int64_t r = r0; r < r1; r++) one(with, r);
+            for (int64_t r = r0; r < r1; r++) process(with, r);
     }
 
     if (b->stream) tl_stream_fence();

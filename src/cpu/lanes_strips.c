@@ -49,7 +49,7 @@ static int strip_at(const tl_columns *c, const tl_lanes_buffers *buffers, int64_
 {
     const tally_view *in = c->job->in, *out = c->job->out;
     const tl_plan *plan = c->job->plan;
-    const int64_t own = width_of(c, s), width = own + (is_cut(c, s + 1) ? c->lines : 0),
+    const int64_t columns = width_of(c, s), width = columns + (is_cut(c, s + 1) ? c->lines : 0),
                   bytes = plan->op->elem_bytes, result = plan->op->result_bytes,
                   lanes = buffers->lanes;
     const int reads = !plan->in && in->row_stride == 1,
@@ -79,7 +79,7 @@ static int strip_at(const tl_columns *c, const tl_lanes_buffers *buffers, int64_
     to->out = tl_view_row(out, col, result, &n);
     to->step = out->stride;
     to->col_step = out->row_stride;
-    to->lines = packed || !c->lines ? 0 : own;
+    to->lines = packed || !c->lines ? 0 : columns;
     to->first = !is_cut(c, s);
     to->direct = !to->lines && !plan->out && out->row_stride == 1 && from->width % lanes == 0;
     to->stream = c->stream &&

@@ -57,7 +57,7 @@ static void finish_tile(const scanning *t, int64_t m, int64_t b, int present)
     if (t->full) return;
     const int64_t first = !exclusive || skip;
     tl_lower_row(plan, at, t->out + skip * plan->op->result_bytes,
-                 &(tl_lower){.from = plan->core->lead + first,
+                 &(tl_lower){.from = plan->core->offset + first,
                              .m = m - skip,
                              .n = b + first,
                              .dn = 1,
@@ -259,7 +259,7 @@ void tl_scan_serial(const tl_scan *s, tl_counter *c, const tl_scan_work *work)
                  !(work->stream && !streams(plan, t.out));
         if (plan->narrow)
             scan_narrow(&t);
-        else if (plan->core->lead)
+        else if (plan->core->offset)
             scan_running(&t);
         else if (t.left >= block && c->end % block == 0)
             scan_blocks(&t);
@@ -272,7 +272,7 @@ int64_t tl_scan_prefetch(const tl_plan *plan, int stream)
 {
     const int way = tl_prefetch_way();
     if (!stream) return 0;
-    return plan->core->lead || way == TL_PAGES ? tl_prefetch_distance(way) : 4 << 10;
+    return plan->core->offset || way == TL_PAGES ? tl_prefetch_distance(way) : 4 << 10;
 }
 
 int tl_scan_block_level(const tl_plan *plan, int64_t n, int threads)

@@ -66,9 +66,9 @@ enum {
  * min_count elements. */
 static inline tl_plan tl_plan_of_window(const tl_plan *plan, const tally_window_options *o)
 {
-    tl_plan own = *plan;
-    if (plan->op->counted && o->min_count > 0) own.par.insufficient = o->min_count - 1;
-    return own;
+    tl_plan changed = *plan;
+    if (plan->op->counted && o->min_count > 0) changed.par.insufficient = o->min_count - 1;
+    return changed;
 }
 
 /* Windows of w elements have no value with fewer elements than this. */

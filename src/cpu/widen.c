@@ -158,7 +158,7 @@ void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *bef
 static void prepare_piece(const tl_plan *plan, tl_window_work *k, tl_window_piece *piece)
 {
     const int64_t prefetch_distance = k->prefetch ? tl_prefetch_distance(k->prefetch) : 0;
-    k->next = tl_prefetch_of(plan, (const char *)piece->x - piece->lead * plan->op->elem_bytes,
+    k->next = tl_prefetch_of(plan, (const char *)piece->x - piece->padding * plan->op->elem_bytes,
                              prefetch_distance);
     k->prefetch_old = tl_prefetch_of(plan, piece->old, piece->old ? prefetch_distance : 0);
     if (!plan->in) return;

@@ -28,15 +28,15 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
 {
     assert(options->before >= 0 && options->after >= 0);
     *win = (tl_window){.ctx = ctx,
-                       .own = tl_plan_of_window(plan, options),
-                       .plan = &win->own,
+                       .window_plan = tl_plan_of_window(plan, options),
+                       .plan = &win->window_plan,
                        .edges = options->edges,
                        .min_count = options->min_count};
     win->before = tl_min(options->before, FAR);
     win->after = tl_min(options->after, FAR);
     win->w = win->before + 1 + win->after;
-    tl_plan_floats(&win->own, win->w, &win->floats);
-    win->least = tl_window_least(&win->own, options, win->w);
+    tl_plan_floats(&win->window_plan, win->w, &win->floats);
+    win->least = tl_window_least(&win->window_plan, options, win->w);
     win->threads = threads.count > 1 ? threads.count : 1;
     win->thread_buffers = calloc((size_t)win->threads, sizeof *win->thread_buffers);
     if (!win->thread_buffers)
@@ -205,14 +205,14 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
     const int64_t begin = slides ? p + w - 1 : p, early = p + w - 1 - begin;
 
     /* Empty places before it align the results of all tiles for non-temporal stores. */
-    int64_t lead = 0;
+    int64_t padding = 0;
     if (job->stream)
-        lead = (int64_t)((uintptr_t)tl_window_at(job, p + before) / plan->op->result_bytes -
-                         (uint64_t)early) &
-               (plan->core->vector_lanes - 1);
+        padding = (int64_t)((uintptr_t)tl_window_at(job, p + before) / plan->op->result_bytes -
+                            (uint64_t)early) &
+                  (plan->core->vector_lanes - 1);
 
-    for (int64_t from = begin, m; from < end; from += m, lead = 0) {
-        m = tl_min(end - from, tile - lead);
+    for (int64_t from = begin, m; from < end; from += m, padding = 0) {
+        m = tl_min(end - from, tile - padding);
         const int64_t first = tl_max(from - (w - 1), p),
                       count = tl_max(from + m - (w - 1) - first, 0);
         const window_results t = results_of(job, first + before, count);
@@ -221,11 +221,11 @@ static int full_windows(const tl_window_job *job, int64_t p, int64_t stop,
                                           .old = slides ? job->x + (from - w) * bytes : NULL,
                                           .back = from - begin,
                                           .beyond = job->n - from - m,
-                                          .lead = lead,
+                                          .padding = padding,
                                           .m = m,
                                           .i = from},
                        t.at,
-                       &(tl_lower){.from = lead + m - count,
+                       &(tl_lower){.from = padding + m - count,
                                    .m = count,
                                    .first = first,
                                    .stream = job->stream && t.at == t.out});

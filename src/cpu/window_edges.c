@@ -201,21 +201,21 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
 
         /* The stream has `feed` elements and ends at n. If it begins before x, rows without
          * elements are skipped. */
-        int64_t from = n - feed, lead = 0;
+        int64_t from = n - feed, padding = 0;
         if (from < 0) {
             work->row = -from / row;
-            lead = -from % row;
+            padding = -from % row;
             from = 0;
         }
 
         int64_t begin = from;
-        for (int64_t m; from < n; from += m, lead = 0) {
-            m = tl_min(n - from, tile - lead);
+        for (int64_t m; from < n; from += m, padding = 0) {
+            m = tl_min(n - from, tile - padding);
             tl_window_feed(plan, work,
                            &(tl_window_piece){.x = job->x + from * plan->op->elem_bytes,
                                               .back = from - begin,
                                               .beyond = n - from - m,
-                                              .lead = lead,
+                                              .padding = padding,
                                               .m = m,
                                               .i = from});
         }

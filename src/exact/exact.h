@@ -23,8 +23,7 @@ enum {
     TL_EXACT_NAN = TL_EXACT_DIGITS, /* index of the words of tally_exact after the digits */
     TL_EXACT_PLUS,
     TL_EXACT_MINUS,
-    TL_EXACT_COUNT,
-    TL_EXACT_WORDS
+    TL_EXACT_COUNT
 };
 
 #define TL_EXACT_MOST ((int64_t)1 << 40)

@@ -189,13 +189,13 @@ tl_arguments_batch tl_batch_arguments(const tl_batch *b, tl_which which)
                         .in_place = in_place_arguments(b));
 }
 
-void tl_batch_store_arguments(tl_batch *b, tl_stored_arguments *made)
+void tl_batch_store_arguments(tl_batch *b, tl_stored_arguments *stored)
 {
-    b->all = b->long_sequences = &made->all;
-    made->all = tl_batch_arguments(b, TL_ALL_SEQUENCES);
+    b->all = b->long_sequences = &stored->all;
+    stored->all = tl_batch_arguments(b, TL_ALL_SEQUENCES);
     if (!b->listed) return; /* the long sequences are all, or none */
-    b->long_sequences = &made->long_sequences;
-    made->long_sequences = tl_batch_arguments(b, TL_LONG_SEQUENCES);
+    b->long_sequences = &stored->long_sequences;
+    stored->long_sequences = tl_batch_arguments(b, TL_LONG_SEQUENCES);
 }
 
 static tally_status place_results(tl_gpu_device *d, const tally_view *out, tl_results *r)

@@ -105,7 +105,7 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
     tally_status status = d && rest ? TALLY_OK : tl_no_memory(ctx, sizeof *d, "a device");
     if (!status) {
         d->base.calls = kind;
-        d->slot = &d->own;
+        d->slot = &d->first_slot;
         snprintf(d->name, sizeof d->name, "%s:%d", calls->name, number);
         status = take_options(ctx, d, options, rest);
     }

@@ -71,26 +71,26 @@ static tally_status check_numbers(tl_gpu_device *d, const int64_t *p, const char
 static tally_status runs_of(tl_gpu_device *d, const tally_view *keys, const tl_array *k,
                             const tl_array *offsets, int64_t *runs)
 {
-    /* lead: of contiguous keys, how many would lie between the start of the unit (16 bytes; 8 for
-     * keys of a byte) and the first key */
+    /* of contiguous keys: how many would lie between the start of the unit (16 bytes; 8 for keys of
+     * a byte) and the first key */
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype),
                   misaligned = (int64_t)(k->memory.address % 16) + k->byte,
-                  lead = keys->stride == 1 ? misaligned % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
+                  padding = keys->stride == 1 ? misaligned % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
     job j;
 
-    tally_status status = begin(&j, d, (keys->n + lead - 1) / KEYS_STEP + 1, 1);
+    tally_status status = begin(&j, d, (keys->n + padding - 1) / KEYS_STEP + 1, 1);
     if (!status) status = tl_gpu_take(d, (size_t)j.items * (KEYS_STEP / 8), &j.first);
     if (!status)
         status = TL_GO(&j.l, runs_heads, j.parts, .keys = k->memory.handle, .byte = k->byte,
                        .stride = keys->stride, .type = tl_gpu_type(keys->dtype), .count = keys->n,
-                       .lead = lead, .steps = j.items, .steps_each = j.each, .parts = j.parts,
+                       .padding = padding, .steps = j.items, .steps_each = j.each, .parts = j.parts,
                        .heads = j.first.handle, .counts = j.counts.handle);
 
     if (!status)
         status = TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = j.first.handle,
-                       .counts = j.counts.handle, .count = keys->n, .lead = lead, .steps = j.items,
-                       .steps_each = j.each, .parts = j.parts, .counting = !offsets,
-                       .offsets = offsets ? offsets->memory.handle : NULL,
+                       .counts = j.counts.handle, .count = keys->n, .padding = padding,
+                       .steps = j.items, .steps_each = j.each, .parts = j.parts,
+                       .counting = !offsets, .offsets = offsets ? offsets->memory.handle : NULL,
                        .byte = offsets ? offsets->byte : 0, .runs = j.reported.handle);
 
     return end(&j, status, runs, 1);

@@ -122,7 +122,7 @@ static int has_graph(const tl_slot *s) { return s->uses && atomic_load(s->uses) 
 
 int tl_gpu_has_graphs(const tl_gpu_device *d)
 {
-    const tl_slot *s = &d->own;
+    const tl_slot *s = &d->first_slot;
     while (s && !has_graph(s)) s = s->next;
     return s != NULL;
 }
@@ -131,18 +131,18 @@ static tally_status add_slot(tl_gpu_device *d, tl_slot **to)
 {
     tl_slot *const s = *to = calloc(1, sizeof *s);
     if (!s) return tl_no_memory(d->ctx, sizeof *s, "the memory of a stream");
-    s->next = d->own.next;
-    d->own.next = s;
+    s->next = d->first_slot.next;
+    d->first_slot.next = s;
     return TALLY_OK;
 }
 
-/* A slot for a stream of the caller: a new one, or that which was not used for the longest time,
- * with its memory. */
+/* Finds a slot for a stream of the caller: a new one, or that which was not used for the longest
+ * time, with its memory. */
 static tally_status stream_slot(tl_gpu_device *d, tl_slot **to)
 {
     tl_slot *found = NULL;
     int count = 0;
-    for (tl_slot *s = d->own.next; s; s = s->next) {
+    for (tl_slot *s = d->first_slot.next; s; s = s->next) {
         count += !s->uses;
         if (!s->uses && !s->busy && (!found || s->used < found->used)) found = s;
     }
@@ -164,10 +164,10 @@ static tally_status stream_slot(tl_gpu_device *d, tl_slot **to)
     return status;
 }
 
-/* A slot for the graph of a capture: that of a graph that is gone, or a new one. */
+/* Finds a slot for the graph of a capture: that of a graph that is gone, or a new one. */
 static tally_status graph_slot(tl_gpu_device *d, uint64_t capture, tl_slot **to)
 {
-    tl_slot *s = d->own.next;
+    tl_slot *s = d->first_slot.next;
     tally_status status = TALLY_OK;
     while (s && !(s->uses && !has_graph(s))) s = s->next;
     if (!s) {
@@ -191,7 +191,7 @@ static tally_status graph_slot(tl_gpu_device *d, uint64_t capture, tl_slot **to)
 
 static tally_status choose_slot(tl_gpu_device *d, uint64_t capture)
 {
-    tl_slot *s = &d->own;
+    tl_slot *s = &d->first_slot;
     while (s && (s->stream != d->handle || s->capture != capture)) s = s->next;
     if (!s) TL_TRY(capture ? graph_slot(d, capture, &s) : stream_slot(d, &s));
     if (s->event && !s->busy) TL_TRY(tl_follow(d, TL_RUN, s->event));
@@ -258,7 +258,7 @@ tally_status tl_gpu_leave_stream(tl_gpu_device *d)
 {
     const tl_gpu_calls *const c = d->gpu->calls;
     uint64_t capture = 0;
-    tl_slot *s = d->own.next;
+    tl_slot *s = d->first_slot.next;
     while (s && (s->uses || !s->busy || s->stream != d->handle)) s = s->next;
     if (!s || (c->capture && (c->capture(d->gpu, NULL, &capture) || capture))) return TALLY_OK;
     TL_TRY(tl_mark(d, TL_RUN, s->event));
@@ -276,23 +276,23 @@ tally_status tl_gpu_wait(tl_gpu_device *d, tally_status status)
 void tl_gpu_drain(tl_gpu_device *d)
 {
     const tl_gpu_calls *const c = d->gpu->calls;
-    for (const tl_slot *s = d->own.next; s; s = s->next)
+    for (const tl_slot *s = d->first_slot.next; s; s = s->next)
         if (s != d->slot && s->event) c->reached(d->gpu, NULL, s->event);
     c->quiet(d->gpu, NULL);
 }
 
 void tl_gpu_release_slots(tl_gpu_device *d)
 {
-    for (tl_slot *s = &d->own, *next; s; s = next) {
+    for (tl_slot *s = &d->first_slot, *next; s; s = next) {
         next = s->next;
         release_slot(d, s);
-        if (s == &d->own) continue;
+        if (s == &d->first_slot) continue;
         if (s->uses) drop_use(s->uses);
         free(s->kept);
         free(s);
     }
-    d->own.next = NULL;
-    d->slot = &d->own;
+    d->first_slot.next = NULL;
+    d->slot = &d->first_slot;
 }
 
 /* ---- the pool ---- */
@@ -300,7 +300,7 @@ void tl_gpu_release_slots(tl_gpu_device *d)
 void tl_gpu_empty_pool(tl_gpu_device *d)
 {
     if (tl_is_captured(d)) return;
-    for (tl_slot *s = &d->own; s; s = s->next)
+    for (tl_slot *s = &d->first_slot; s; s = s->next)
         for (int i = 0; !s->uses && !join(d, NULL, s) && i < TL_GPU_POOL; i++)
             release(d, &s->pool[i]);
 }
@@ -485,7 +485,7 @@ tally_status tl_gpu_move_to_host(tl_gpu_device *d)
 {
     tally_status status = TALLY_OK;
     for (tl_persistent *b = d->persistent; b && !status; b = b->next) {
-        b->slot = &d->own;
+        b->slot = &d->first_slot;
         if (!b->memory.bytes) continue;
         b->bytes = b->memory.bytes;
         b->away = malloc(b->bytes);

@@ -78,7 +78,8 @@ typedef struct {
      * done. shared: each thread has a stream of its own under this handle. */
     int stream, shared;
     void *handle;
-    tl_slot own, *slot; /* slot: of the stream, chosen by tl_gpu_enter. own: the first of all */
+    tl_slot first_slot,
+        *slot; /* slot: of the stream, chosen by tl_gpu_enter. first_slot: the first of all */
     int64_t turn;
     tally_allocator allocator; /* .allocate NULL: the API allocates */
     tl_code code;              /* option code= */

@@ -230,19 +230,19 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
 {
     /* warps for segments, which take neighbouring chunks: twice those that run at once */
     const int64_t most = 64ll * l->d->gpu->processors;
-    tl_launch own;
+    tl_launch launch;
     int64_t all = 1;
     assert(b->long_count > 0 && b->levels > 0 && b->levels <= TL_GPU_LEVELS);
     for (int k = 1; k <= b->levels; k++) all += b->counts[k];
     TL_TRY(tl_gpu_take(l->d, (size_t)all * (size_t)b->state_bytes, nodes));
-    TL_TRY(tl_program_of(l, b, &own));
+    TL_TRY(tl_program_of(l, b, &launch));
 
     const tl_handle to = tl_handle_of(nodes);
     const column_nodes c = {to, CHUNK, tl_level_count(b->n, 1), 1};
     if (b->columns_log) TL_TRY(make_column_nodes(l, b, c));
 
     for (int k = b->columns_log ? 2 : 1; k <= b->levels; k++)
-        TL_TRY(TL_GO(&own, nodes, b->listed && most < b->counts[k] ? most : b->counts[k],
+        TL_TRY(TL_GO(&launch, nodes, b->listed && most < b->counts[k] ? most : b->counts[k],
                      .batch = *b->long_sequences, .nodes = to, .level = k, .jobs = b->counts[k]));
 
     return TALLY_OK;

@@ -49,14 +49,14 @@ static segmented_launch launch_of(const tl_launch *l, const tl_batch *b, const t
 {
     const tl_gpu *const gpu = l->d->gpu;
     const int64_t each = sequences_per_job(l, b), jobs = b->rows / each + (b->rows % each != 0);
-    const int64_t all = gpu->warps_in_group, fit = gpu->local_bytes / bytes_of_warp;
-    const int64_t warps = fit < 1 ? 1 : fit < all ? fit : all;
+    const int64_t most = gpu->warps_in_group, fit = gpu->local_bytes / bytes_of_warp;
+    const int64_t warps = fit < 1 ? 1 : fit < most ? fit : most;
 
     assert(each > 0 && (b->listed || each == 1 || each * b->n <= SEGMENTED_ELEMENTS));
     return (segmented_launch){TL_ARGUMENTS(segmented, .batch = *b->all, .results = r->arguments,
                                            .speculative = b->speculative, .each = each,
                                            .jobs = jobs, .warps = warps),
-                              (jobs / warps + (jobs % warps != 0)) * all, warps * bytes_of_warp};
+                              (jobs / warps + (jobs % warps != 0)) * most, warps * bytes_of_warp};
 }
 
 tally_status tl_segmented_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)

@@ -138,12 +138,12 @@ typedef enum { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
 tl_arguments_batch tl_batch_arguments(const tl_batch *b, tl_which which);
 
 /* Makes them once for the launches of a verb: sets b->all and b->long_sequences, which point into
- * *made. */
+ * *stored. */
 typedef struct {
     tl_arguments_batch all, long_sequences;
 } tl_stored_arguments;
 
-void tl_batch_store_arguments(tl_batch *b, tl_stored_arguments *made);
+void tl_batch_store_arguments(tl_batch *b, tl_stored_arguments *stored);
 
 /* Where results go: the caller's device memory, or a dense copy on the device that tl_results_close
  * copies to the host. */

@@ -111,9 +111,9 @@ static int bad(tl_compressed *c, int64_t left, const char *why)
     return 0;
 }
 
-/* One call of a library, from c->in, of whose n bytes *at are done, to c->out, which gets *made
+/* One call of a library, from c->in, of whose n bytes *at are done, to c->out, which gets *produced
  * bytes. Returns what is wrong, or NULL. */
-static const char *inflate(tl_compressed *c, size_t n, size_t *at, size_t *made)
+static const char *inflate(tl_compressed *c, size_t n, size_t *at, size_t *produced)
 {
     enum { NO_FLUSH = 0, STREAM_END = 1, BUFFER = -5 };
     z_stream *const z = &c->state.gzip;
@@ -123,19 +123,19 @@ static const char *inflate(tl_compressed *c, size_t n, size_t *at, size_t *made)
     z->avail_out = BLOCK;
     const int r = c->gzip.inflate(z, NO_FLUSH);
     *at = n - z->avail_in;
-    *made = BLOCK - z->avail_out;
+    *produced = BLOCK - z->avail_out;
     c->open = r != STREAM_END;
     if (r == STREAM_END) c->gzip.reset(z);
     return r == 0 || r == STREAM_END || r == BUFFER ? NULL : z->message ? z->message : senseless;
 }
 
-static const char *unzstd(tl_compressed *c, size_t n, size_t *at, size_t *made)
+static const char *unzstd(tl_compressed *c, size_t n, size_t *at, size_t *produced)
 {
     z_input in = {c->in, n, *at};
     z_output out = {c->out, BLOCK, 0};
     const size_t r = c->zstd.decompress(c->state.zstd, &out, &in);
     *at = in.at;
-    *made = out.at;
+    *produced = out.at;
     c->open = r != 0;
     return c->zstd.failed(r) ? senseless : NULL;
 }
@@ -144,13 +144,13 @@ static const char *unzstd(tl_compressed *c, size_t n, size_t *at, size_t *made)
  * failure, or no reader. A full output may be followed by more, unless its member has ended. */
 static int block(tl_compressed *c, size_t n)
 {
-    for (size_t at = 0, made = 0; at < n || (made == BLOCK && c->open);) {
+    for (size_t at = 0, produced = 0; at < n || (produced == BLOCK && c->open);) {
         if (c->kind == GZIP && !c->open && !c->in[at]) { /* as tar and tapes fill up a block */
             at++;
             continue;
         }
-        const char *const why = (c->kind == GZIP ? inflate : unzstd)(c, n, &at, &made);
-        if (!write_all(c, made)) return 0;
+        const char *const why = (c->kind == GZIP ? inflate : unzstd)(c, n, &at, &produced);
+        if (!write_all(c, produced)) return 0;
         if (why) return bad(c, (int64_t)(n - at), why);
     }
     return 1;
@@ -204,7 +204,7 @@ void tl_compressed_close(tl_compressed *c)
 {
     if (!c) return;
     join(c);
-    if (c->source.own_fd) close(c->source.fd);
+    if (c->source.owns_fd) close(c->source.fd);
     free(c->source.peek);
     free(c);
 }
@@ -227,7 +227,7 @@ static tally_status begin(tally_file *f, tl_compressed *c)
     f->compressed = c;
     f->failure = failure;
     f->fd = ends[0];
-    f->own_fd = 1;
+    f->owns_fd = 1;
     f->regular = f->peek_end = 0;
     f->pos = 0;
     f->size = f->info.bytes_total = -1;

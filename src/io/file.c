@@ -61,7 +61,7 @@ static tally_status open_input(tally_file *f)
     } else {
         f->fd = open(f->name, O_RDONLY | O_CLOEXEC);
         if (f->fd < 0) return tl_fail_on(f, TALLY_IO, "%s", strerror(errno));
-        f->own_fd = 1;
+        f->owns_fd = 1;
     }
 
     if (fstat(f->fd, &st) != 0) return tl_fail_on(f, TALLY_IO, "%s", strerror(errno));
@@ -121,9 +121,9 @@ static tally_status choose(tally_file *f, const tally_file_options *o, tl_file_f
     return TALLY_OK;
 }
 
-/* An option is for files of other formats. */
-static tally_status has_no(const tally_file *f, const char *option, const char *value,
-                           const char *what)
+/* Refuses an option that is for files of other formats. */
+static tally_status refuse_option(const tally_file *f, const char *option, const char *value,
+                                  const char *what)
 {
     return tl_invalid_on(f, "%s '%s': %s files have %s", option, value ? value : "", f->info.format,
                          what);
@@ -154,20 +154,21 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     if (format != TL_RAW) TL_TRY(tl_refuse_foreign(f, tl_is_text(format)));
     f->info.format = tl_format_names[format];
     const int netcdf = format == TL_NETCDF, text = tl_is_text(format);
-    if (o->variable && !netcdf) return has_no(f, "variable", o->variable, "no variables");
-    if (o->more && !netcdf) return has_no(f, "cannot be joined with", o->more[0], "no named axes");
+    if (o->variable && !netcdf) return refuse_option(f, "variable", o->variable, "no variables");
+    if (o->more && !netcdf)
+        return refuse_option(f, "cannot be joined with", o->more[0], "no named axes");
     if (text) {
         f->info.dtype = dtype ? dtype : TALLY_F64;
         f->keeps = o->keep;
         return tl_text_start(f, o, format == TL_CSV);
     }
 
-    if (o->column) return has_no(f, "column", o->column, "no columns");
+    if (o->column) return refuse_option(f, "column", o->column, "no columns");
     if (o->by)
-        return has_no(f, "key column", o->by,
-                      o->by_time && netcdf
-                          ? "no columns; --axis says along which dimension the times go"
-                          : "no columns");
+        return refuse_option(f, "key column", o->by,
+                             o->by_time && netcdf
+                                 ? "no columns; --axis says along which dimension the times go"
+                                 : "no columns");
     if (o->keep)
         return tl_invalid_on(f, "its lines cannot be kept: %s files have none", f->info.format);
     if (netcdf) return tl_netcdf_start(f, o);
@@ -214,7 +215,7 @@ void tally_file_close(tally_file *file)
     if (!file) return;
     if (file->end) file->end(file);
     if (file->map) munmap(file->map, file->map_bytes);
-    if (file->own_fd) close(file->fd);
+    if (file->owns_fd) close(file->fd);
     tl_compressed_close(file->compressed); /* its thread ends, as nothing reads the pipe */
     free(file->peek);
     free(file->name);

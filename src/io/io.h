@@ -19,7 +19,7 @@ struct tally_file {
     char *name;        /* as the caller gave it; owned */
     const char *label; /* the name in sentences: name, or "standard input" */
     tally_file_info info;
-    int fd, own_fd, regular;
+    int fd, owns_fd, regular;
 
     /* regular file: position of the next byte, and size in bytes. Else: bytes read so far, and
      * -1 */

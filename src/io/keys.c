@@ -108,13 +108,13 @@ static inline const char *next_of(const tl_span *key, const char **p)
 static inline slot key_of(const tl_keys *k, const char *text, const tl_span *key)
 {
     const uint32_t n = key->length; /* with TL_QUOTED it is not short */
-    slot made = {.length = LONG};
+    slot result = {.length = LONG};
     if (k->columns == 1 && n <= SHORT) {
-        memcpy(made.word, text + key->at, SHORT);
-        made.word[0] &= n < 8 ? ~(~(uint64_t)0 << 8 * n) : ~(uint64_t)0;
-        made.word[1] &= n <= 8 ? 0 : n < 16 ? ~(~(uint64_t)0 << 8 * (n - 8)) : ~(uint64_t)0;
-        made.length = n;
-        return made;
+        memcpy(result.word, text + key->at, SHORT);
+        result.word[0] &= n < 8 ? ~(~(uint64_t)0 << 8 * n) : ~(uint64_t)0;
+        result.word[1] &= n <= 8 ? 0 : n < 16 ? ~(~(uint64_t)0 << 8 * (n - 8)) : ~(uint64_t)0;
+        result.length = n;
+        return result;
     }
     tl_hash h = tl_hash_begin(k->secret);
     for (int64_t c = 0; c < k->columns; c++) {
@@ -124,9 +124,9 @@ static inline slot key_of(const tl_keys *k, const char *text, const tl_span *key
             tl_hash_word(&h, (unsigned char)*next_of(&key[c], &p));
         tl_hash_text(&h, p, (size_t)(end - p));
     }
-    made.word[0] = tl_hash_end(&h);
+    result.word[0] = tl_hash_end(&h);
 
-    return made;
+    return result;
 }
 
 static inline int equal(const slot *a, const slot *b)

@@ -18,7 +18,7 @@ static tally_status open_new(tally_file *f, const struct stat *old)
 {
     const char *const wrong =
         tl_replace_open(&f->writer->place, old, f->writer->form == TL_NETCDF, &f->fd);
-    f->own_fd = f->fd >= 0;
+    f->owns_fd = f->fd >= 0;
     return wrong ? tl_write_failed(f, wrong) : TALLY_OK;
 }
 
@@ -60,7 +60,7 @@ static tally_status open_output(tally_file *f)
     if (named) return not_a_file(f);
     f->fd = open(f->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (f->fd < 0) return tl_write_failed(f, "opening");
-    f->own_fd = 1;
+    f->owns_fd = 1;
     return TALLY_OK;
 }
 
@@ -98,7 +98,7 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     if (ndim < 0 || ndim > 8) return tl_invalid(f->ctx, "ndim is %d: must be 0..8", ndim);
     if (ndim && !shape) return tl_invalid(f->ctx, "shape is NULL");
     int overflow = 0;
-    w->rest = 1;
+    w->step_elements = 1;
     f->info.ndim = ndim;
 
     for (int i = 0; i < ndim; i++) {
@@ -106,11 +106,12 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
             return tl_invalid(f->ctx, "shape[%d] is %ld: must be at least %d", i, shape[i],
                               i ? 0 : -1);
         f->info.shape[i] = shape[i];
-        overflow |= i && __builtin_mul_overflow(w->rest, shape[i], &w->rest);
+        overflow |= i && __builtin_mul_overflow(w->step_elements, shape[i], &w->step_elements);
     }
 
     w->limit = ndim == 0 ? 1 : -1;
-    if (ndim && shape[0] >= 0) overflow |= __builtin_mul_overflow(w->rest, shape[0], &w->limit);
+    if (ndim && shape[0] >= 0)
+        overflow |= __builtin_mul_overflow(w->step_elements, shape[0], &w->limit);
     if (overflow) return tl_invalid(f->ctx, "shape has more elements than 64-bit sizes can count");
     w->columns = ndim > 1 && shape[ndim - 1] > 0 ? shape[ndim - 1] : 1;
     f->info.elements = w->limit;
@@ -239,11 +240,11 @@ static tally_status complete(tally_file *f)
                              w->limit * results, w->written + w->boxes);
 
     if (w->limit < 0) {
-        if (w->rest ? w->written % w->rest != 0 : w->written != 0)
+        if (w->step_elements ? w->written % w->step_elements != 0 : w->written != 0)
             return tl_invalid_on(f,
                                  "%ld elements were written, not a multiple of the %ld of one row",
-                                 w->written, w->rest);
-        f->info.shape[0] = w->rest ? w->written / w->rest : 0;
+                                 w->written, w->step_elements);
+        f->info.shape[0] = w->step_elements ? w->written / w->step_elements : 0;
     }
 
     if (w->netcdf) return tl_netcdf_finish(f, w->netcdf);
@@ -264,9 +265,9 @@ tally_status tally_file_commit(tally_file *file)
     const char *wrong = NULL;
     if (!s && w->place.target) wrong = tl_replace_finish(&w->place, file->fd);
 
-    if (file->own_fd) { /* close may be the call that reports a full disk (NFS) */
+    if (file->owns_fd) { /* close may be the call that reports a full disk (NFS) */
         const int r = close(file->fd);
-        file->own_fd = 0;
+        file->owns_fd = 0;
         file->fd = -1;
         if (r != 0 && !wrong) wrong = "closing";
     }

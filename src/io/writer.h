@@ -35,8 +35,8 @@ struct tl_writer {
     int hdf5, hex, failed, done;
     /* elements: most in all (-1: no limit), written so far, per line */
     int64_t limit, written, columns;
-    int64_t boxes; /* elements written by tally_file_write_box */
-    int64_t rest;  /* elements per step of the first axis */
+    int64_t boxes;         /* elements written by tally_file_write_box */
+    int64_t step_elements; /* elements per step of the first axis */
 
     /* place.target: the file that commit replaces; NULL if the file is written directly */
     tl_replacement place;

@@ -20,9 +20,9 @@ tally_status tl_split_check(const tl_devices *t, const char *what, int k, const 
     int who;
     tally_status status = tl_devices_owner(t, p, &who);
     if (status || who < 0 || who == k) return status;
-    tl_device *own = t->member[k]->device, *other = t->member[who]->device;
+    tl_device *expected = t->member[k]->device, *other = t->member[who]->device;
     return tl_invalid(t->ctx, "%s[%d] is memory of %s: must be of %s, or of the host", what, k,
-                      other->name, own->name);
+                      other->name, expected->name);
 }
 
 static tally_status slices_of(const tl_devices *t, const tally_view *parts, const tally_view *outs,

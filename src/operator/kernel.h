@@ -167,12 +167,12 @@ typedef struct {
     tl_state node[TL_BLOCK_LEVELS], start[TL_BLOCK_LEVELS];
 } tl_block_counter;
 
-/* The next m elements of a stream of windows; x[0] has index i. `lead` empty places come before
+/* The next m elements of a stream of windows; x[0] has index i. `padding` empty places come before
  * them. `back` elements lie before x, and `beyond` elements may be read after x + m. old: where an
  * inverse is used, the elements that leave. */
 typedef struct {
     const void *x, *old;
-    int64_t back, beyond, lead, m, i;
+    int64_t back, beyond, padding, m, i;
 } tl_window_piece;
 
 /* Sequences side by side, one per lane: element j of lane c is x[j * stride + c]. */
@@ -336,16 +336,16 @@ typedef struct {
     void (*fold_rows)(const tl_dense_rows *rows, tl_par p);
 
     /* Scans (cpu/kernel/scan_kernel.h) of a tl_tile: to results if `direct`, with the operator's
-     * own lower, or to states: S(b + j) as soa[lead + j], 0 <= j <= m. Where S(b) is ABSENT,
-     * the first of them (out[0] of an exclusive scan, soa[lead]) is undefined.
+     * own lower, or to states: S(b + j) as soa[offset + j], 0 <= j <= m. Where S(b) is ABSENT,
+     * the first of them (out[0] of an exclusive scan, soa[offset]) is undefined.
      *
-     * lead > 0: a running scan, of at most TL_TILE elements from any b. *node: their node.
+     * offset > 0: a running scan, of at most TL_TILE elements from any b. *node: their node.
      *
-     * lead 0: scan_blocks scans whole blocks of scan_block elements from the end of c, and appends
-     * them. scan_part scans less than a block; b is a multiple of a power of two that is at least
-     * m. If it is m, S(b + m) is undefined: it needs the counter. shifts: non-temporal stores of
-     * scan_blocks need only out % 4 == 0. */
-    int direct, lead, scan_block, shifts;
+     * offset 0: scan_blocks scans whole blocks of scan_block elements from the end of c, and
+     * appends them. scan_part scans less than a block; b is a multiple of a power of two that is at
+     * least m. If it is m, S(b + m) is undefined: it needs the counter. shifts: non-temporal stores
+     * of scan_blocks need only out % 4 == 0. */
+    int direct, offset, scan_block, shifts;
     void (*scan_run)(const tl_tile *t, tl_state *node, tl_par p);
     void (*scan_blocks)(const tl_tile *t, tl_block_counter *c, tl_par p);
     void (*scan_part)(const tl_tile *t, tl_par p);

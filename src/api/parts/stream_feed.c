@@ -100,7 +100,8 @@ static void slab_to_grid(tally_stream *s, const void *step)
     if (s->grid) tl_slabs_free(&s->slabs);
 }
 
-/* Before a first push with validity: a grid for marked elements, if the operator has that form. */
+/* Makes a grid for marked elements before a first push with validity, if the operator has that
+ * form. */
 static tally_status mark_grid(tally_stream *s)
 {
     assert(s->many);
@@ -229,8 +230,8 @@ static tally_status is_foreign(const tally_stream *s, const void *p, int *is)
     return status;
 }
 
-/* After a failure of the device: 1 if the processors continue. If the grid cannot be read, the
- * context keeps the first error. */
+/* Called after a failure of the device. Returns 1 if the processors continue. If the grid cannot be
+ * read, the context keeps the first error. */
 static int continue_on_host(tally_stream *s)
 {
     char sentence[sizeof s->ctx->error];

@@ -31,17 +31,17 @@ static void count_waiting(tl_exact *e, int sums, int64_t n)
 
 /* Adds a block with one level less, unless that failed recently; then with all. TL_EXACT_DONE, or
  * why b is not the block's sum. */
-static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x, int64_t n,
-               tl_exact_block *b)
+static int try_block(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x, int64_t n,
+                     tl_exact_block *b)
 {
     int (*const add)(const void *, int64_t, tl_exact_block *) = plan->exact->add[is_f64];
-    const int all = is_f64 ? 3 : 2;
+    const int levels = is_f64 ? 3 : 2;
     b->top = g->top;
     b->without = g->without;
     if (g->wide > 0) {
         g->wide--;
     } else {
-        b->levels = all - 1;
+        b->levels = levels - 1;
         const int why = add(x, n, b);
         if (!why) g->far = 0;
         if (why != TL_EXACT_FAR) return why;
@@ -49,7 +49,7 @@ static int run(const tl_plan *plan, int is_f64, tl_exact_guess *g, const void *x
         g->wide = (1 << g->far) - 2;
     }
 
-    b->levels = all;
+    b->levels = levels;
     return add(x, n, b);
 }
 
@@ -82,14 +82,14 @@ static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int i
         return;
     }
 
-    int why = run(plan, is_f64, g, x, n, &b);
+    int why = try_block(plan, is_f64, g, x, n, &b);
     if (why) {
         tl_exact_guess measured = *g;
         measured.top = plan->exact->highest[is_f64](x, n, &measured.without);
         const int other = measured.top != g->top || measured.without != g->without;
         if (other && measured.top <= TL_EXACT_TOP_MOST) {
             *g = measured;
-            why = run(plan, is_f64, g, x, n, &b);
+            why = try_block(plan, is_f64, g, x, n, &b);
         }
     }
 

@@ -269,8 +269,8 @@ static void do_strips(void *with, const tl_worker *worker)
 
 /* Runs all strips on the threads: pushes `in`, or, if it is NULL, writes the results to
  * `results`. */
-static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in,
-                        const tally_view *out, char *results)
+static tally_status do_all_strips(tally *ctx, grid *g, int threads, const tally_view *in,
+                                  const tally_view *out, char *results)
 {
     const int scans = g->job.verb == TL_SCAN;
     const int64_t bytes = g->width * (in ? in->n : 1) * g->plan.op->elem_bytes;
@@ -296,14 +296,14 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     assert(in->rows == g->width);
     if (!grow(g, g->count + in->n))
         return tl_no_memory(ctx, (size_t)g->width * sizeof(tl_state), "the nodes of a field");
-    TL_TRY(run(ctx, g, threads, in, out, NULL));
+    TL_TRY(do_all_strips(ctx, g, threads, in, out, NULL));
     g->count += in->n;
     return TALLY_OK;
 }
 
 static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
 {
-    return run(ctx, (grid *)base, threads, NULL, NULL, out);
+    return do_all_strips(ctx, (grid *)base, threads, NULL, NULL, out);
 }
 
 /* ---- nodes of the law ---- */

@@ -236,7 +236,7 @@ void tl_states_scan_row(tl_prefixes *p, const tl_plan *plan, tl_states_row e, in
     }
 }
 
-/* The result of a counter; that of no elements if it has fewer than `least` of them. */
+/* Writes the result of a counter; that of no elements if fewer than `least` were counted. */
 static void lower_counter(const tl_plan *plan, const tl_counter *c, int64_t least, void *out)
 {
     tl_state s;

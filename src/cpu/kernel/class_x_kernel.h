@@ -153,68 +153,70 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
 #undef KEY_WORST
 #undef KEY_BEST
 
-#elif OP_ADDS && TL_SIZE == 1 && defined(TL_SUM_BYTES)
+#elif OP_ADDS && (TL_SIZE < 8 || OP_ADDS == 2)
+TL_INLINE void W(set_sum)(SS *s, unsigned __int128 sum)
+{
+#if OP_ADDS == 2
+    s->lo = (uint64_t)sum;
+    s->hi = (uint64_t)(sum >> 64);
+#else
+    s->s = (uint64_t)sum;
+#endif
+}
+
+#if TL_SIZE == 1 && defined(TL_SUM_BYTES)
 /* Bytes, biased to unsigned: psadbw adds eight into a 64-bit lane. Of V short rows, each has a
  * vector of such sums; the network adds their lanes. */
 #define TL_SUMS_ROWS 1
 typedef uint64_t W(words) __attribute__((vector_size(TL_VECTOR_BYTES)));
 
-/* The sums of eight bytes each, of those that `kept` keeps. */
-TL_INLINE W(words) W(byte_sums)(W(words) v, W(words) kept)
+/* The sums of eight bytes each of the vector at x, of the bytes that `mask` keeps. */
+TL_INLINE W(words) W(byte_sums)(const void *x, W(words) mask)
 {
     const W(words) bias = (W(words)){0} + (TL_KIND_I ? 0x8080808080808080u : 0);
-    return TL_SUM_BYTES((v ^ bias) & kept);
+    W(words) v;
+    memcpy(&v, x, sizeof v);
+    return TL_SUM_BYTES((v ^ bias) & mask);
 }
 
 /* A mask of the first n bytes. */
 TL_INLINE W(words) W(first_bytes)(int64_t n)
 {
-    W(words) kept;
-    memcpy(&kept, (const char *)tl_ones_and_zeros + 64 - n, sizeof kept);
-    return kept;
+    W(words) mask;
+    memcpy(&mask, (const char *)tl_ones_and_zeros + 64 - n, sizeof mask);
+    return mask;
 }
 
 /* The sums of the n bytes at x. Reads whole vectors, but nothing at or after `end`. */
 TL_INLINE W(words) W(row_words)(const E *x, int64_t n, const E *end, int prefetch)
 {
+    enum { VECTOR = TL_VECTOR_BYTES };
+    const W(words) all = ~(W(words)){0};
     W(words) sum[4] = {{0}}, v;
     int64_t j = 0;
 
-    if (n <= (int64_t)sizeof v && end - x >= (int64_t)sizeof v) { /* without a branch on n */
-        memcpy(&v, x, sizeof v);
-        return W(byte_sums)(v, W(first_bytes)(n));
-    }
-    for (; j + (int64_t)sizeof sum <= n; j += sizeof sum) {
+    if (n <= VECTOR && end - x >= VECTOR) /* without a branch on n */
+        return W(byte_sums)(x, W(first_bytes)(n));
+
+    for (; j + 4 * VECTOR <= n; j += 4 * VECTOR) {
         TL_PREFETCH(j, sizeof sum)
-        TL_UNROLL for (size_t k = 0; k < 4; k++)
-        {
-            memcpy(&v, x + j + k * sizeof v, sizeof v);
-            sum[k] += W(byte_sums)(v, ~(v ^ v));
-        }
+        TL_UNROLL for (int k = 0; k < 4; k++) sum[k] += W(byte_sums)(x + j + k * VECTOR, all);
     }
     sum[0] += sum[1] + sum[2] + sum[3];
-    for (; j + (int64_t)sizeof v <= n; j += sizeof v) {
-        memcpy(&v, x + j, sizeof v);
-        sum[0] += W(byte_sums)(v, ~(v ^ v));
-    }
+    for (; j + VECTOR <= n; j += VECTOR) sum[0] += W(byte_sums)(x + j, all);
     if (j == n) return sum[0];
 
-    v = sum[0];
-    memcpy(&v, x + j, end - x >= j + (int64_t)sizeof v ? sizeof v : (size_t)(n - j));
-    return sum[0] + W(byte_sums)(v, W(first_bytes)(n - j));
+    v = sum[0]; /* any value: the mask keeps none of these bytes */
+    memcpy(&v, x + j, end - x >= j + VECTOR ? VECTOR : (size_t)(n - j));
+    return sum[0] + W(byte_sums)(&v, W(first_bytes)(n - j));
 }
 
 static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl_par p)
 {
     const W(words) sums = W(row_words)(x, n, x + n, prefetch);
-    uint64_t sum = TL_KIND_I ? -(uint64_t)(128 * n) : 0;
-    for (size_t l = 0; l < sizeof sums / 8; l++) sum += sums[l];
-#if OP_ADDS == 2
-    s->lo = sum;
-    s->hi = TL_KIND_I ? (uint64_t)((int64_t)sum >> 63) : 0;
-#else
-    s->s = sum;
-#endif
+    int64_t sum = TL_KIND_I ? -128 * n : 0;
+    for (size_t l = 0; l < sizeof sums / 8; l++) sum += (int64_t)sums[l];
+    W(set_sum)(s, (unsigned __int128)sum);
 }
 
 /* Writes the results of `count` <= V rows of n[k] bytes, from their sums of biased bytes. */
@@ -249,7 +251,7 @@ TL_INLINE int64_t W(even_rows)(const tl_dense_rows *rows, int64_t whole, tl_par 
     const E *const x = rows->x;
     const int64_t each = rows->n, pitch = rows->pitch, vector = TL_VECTOR_BYTES,
                   bytes = (rows->rows - 1) * pitch + each;
-    const W(words) kept = W(first_bytes)(each - whole);
+    const W(words) mask = W(first_bytes)(each - whole), all = ~(W(words)){0};
     const TL_VE(wide) n = (TL_VE(wide)){0} + (uint64_t)each;
     int64_t r = 0;
 
@@ -258,13 +260,8 @@ TL_INLINE int64_t W(even_rows)(const tl_dense_rows *rows, int64_t whole, tl_par 
         TL_UNROLL for (int k = 0; k < TL_V; k++)
         {
             const E *const row = x + (r + k) * pitch;
-            W(words) v;
-            memcpy(&v, row + whole, sizeof v);
-            W(words) sum = W(byte_sums)(v, kept);
-            for (int64_t j = 0; j < whole; j += vector) {
-                memcpy(&v, row + j, sizeof v);
-                sum += W(byte_sums)(v, ~(v ^ v));
-            }
+            W(words) sum = W(byte_sums)(row + whole, mask);
+            for (int64_t j = 0; j < whole; j += vector) sum += W(byte_sums)(row + j, all);
             sums[k] = sum;
         }
         W(put_sums)((TL_OUT_T *)rows->out + r, sums, n, TL_V, p);
@@ -306,7 +303,7 @@ static void W(do_fold_rows)(const tl_dense_rows *rows, tl_par p)
     }
 }
 
-#elif OP_ADDS && (TL_SIZE < 8 || OP_ADDS == 2)
+#else
 /* The exact sum of up to CHUNK elements, biased to unsigned: u8 in u16 lanes, u16 in u32 lanes, u32
  * and the halves of u64 in u64 lanes. A lane adds both halves of its part of the vector. 2 * CHUNK
  * / lanes values do not overflow a lane, for every vector width. */
@@ -367,14 +364,10 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
 
     for (int64_t at = 0; at < n; at += chunk)
         sum += W(biased_sum)(x + at, n - at < chunk ? n - at : chunk, prefetch);
-    sum -= (unsigned __int128)sign * (unsigned __int128)n;
-#if OP_ADDS == 2
-    s->lo = (uint64_t)sum;
-    s->hi = (uint64_t)(sum >> 64);
-#else
-    s->s = (uint64_t)sum;
-#endif
+    W(set_sum)(s, sum - (unsigned __int128)sign * (unsigned __int128)n);
 }
+
+#endif
 
 #elif !OP_PICKS && TL_KIND != 3 && \
     (TL_WIDEN == TL_WIDEN_BITS || TL_WIDEN == TL_WIDEN_NONZERO || \

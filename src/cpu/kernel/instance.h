@@ -262,7 +262,7 @@ static const tl_kernel W(row) = {
     .stage = W(do_stage),
 #if TL_RUNS
     .scan_run = W(do_scan_run),
-    .lead = TL_V - 1,
+    .offset = TL_V - 1,
 #endif
 #endif
 #if !defined(OP_CORE) && TL_FULL

@@ -171,7 +171,7 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
     }
 }
 
-/* Of a scan, S before block g for each vector: what the counter has, or the initial value. */
+/* S before block g of a scan, for each vector: from the counter, or the initial value. */
 TL_INLINE const VS *W(start_of)(const tl_lanes *k, int64_t g)
 {
     const int slot = g ? __builtin_ctzll((unsigned long long)g) : k->levels;

@@ -39,24 +39,25 @@ TL_INLINE VS W(load_run)(const E *x)
 #define LOAD_RUN W(load)
 #endif
 
-/* A running scan: where its states or results go, and what it has folded. run: of the elements so
- * far; fold: lane l has the fold of the elements up to lane l of the last vector; whole: the same
- * after `before`. */
+/* A running scan: where its states or results go, and what it has folded. prefix: the fold of the
+ * elements so far; fold: lane l has the fold of those up to lane l of the last vector; whole: the
+ * same after `before`. */
 typedef struct {
     W(soa) * soa;
     TL_OUT_T *out;
     int exclusive, stream;
-    VS before, run, fold, whole;
+    VS before, prefix, fold, whole;
 } W(running);
 
 /* Scans elements j .. j + m - 1 of the tile, m <= V, whose states are v. */
 TL_INLINE void W(run_on)(W(running) * k, VS v, int64_t m, const tl_tile *t, int64_t j, tl_par p)
 {
-    /* From v before it is joined with `run`: one combine, and no shuffle, from vector to vector. */
+    /* `all` is made of v before v is joined with `prefix`, so only one combine, and no shuffle,
+     * depends on the last vector. */
     v = W(prefixes)(v, p);
     const VS all = W(ends)(v, v), last = k->whole;
-    k->fold = W(join)(k->run, v, 0, 0);
-    k->run = W(join)(k->run, all, 0, 0);
+    k->fold = W(join)(k->prefix, v, 0, 0);
+    k->prefix = W(join)(k->prefix, all, 0, 0);
     k->whole = W(join)(k->before, k->fold, 0, 0);
     if (k->soa) {
         W(soa_store)(k->soa, TL_V + j, k->whole);

@@ -111,20 +111,21 @@ TL_INLINE void tl_prefetch_bytes(const void *x, size_t bytes, int64_t prefetch_d
     }
 }
 
-/* The same for elements from .. from + count - 1 of `next` (kernel.h), once every 256 bytes. own:
- * bytes of the kernel's own elements; with that size the compiler knows the number of lines. */
-#define TL_PREFETCH_SOME(next, from, count, own, near) \
+/* The same for elements from .. from + count - 1 of `next` (kernel.h), once every 256 bytes.
+ * kernel_bytes: of the kernel's own elements; with that size the number of lines is a constant. */
+#define TL_PREFETCH_SOME(next, from, count, kernel_bytes, near) \
     do { \
         const int64_t first_ = (from) * (next).bytes, end_ = first_ + (count) * (next).bytes; \
         if ((next).bytes == 0) break; \
-        if ((next).bytes != (int64_t)(own)) { \
+        if ((next).bytes != (int64_t)(kernel_bytes)) { \
             for (int64_t o = (first_ + 255) & ~(int64_t)255; o < end_; o += 256) \
                 tl_prefetch_bytes((next).at + o, 256, 0, (next).way, near); \
-        } else if ((count) * (own) >= 256) { \
-            tl_prefetch_bytes((next).at + (from) * (int64_t)(own), (count) * (own), 0, (next).way, \
+        } else if ((count) * (kernel_bytes) >= 256) { \
+            tl_prefetch_bytes((next).at + (from) * (int64_t)(kernel_bytes), \
+                              (count) * (kernel_bytes), 0, (next).way, near); \
+        } else if ((from) * (int64_t)(kernel_bytes) % 256 == 0) { \
+            tl_prefetch_bytes((next).at + (from) * (int64_t)(kernel_bytes), 256, 0, (next).way, \
                               near); \
-        } else if ((from) * (int64_t)(own) % 256 == 0) { \
-            tl_prefetch_bytes((next).at + (from) * (int64_t)(own), 256, 0, (next).way, near); \
         } \
     } while (0)
 
@@ -177,8 +178,8 @@ TL_INLINE int64_t tl_copy_lines(char *to, const char *from, int64_t at, int64_t 
     return at;
 }
 
-/* For vectors of 64 bytes at multiples of 4: stores the line in which the vector `after`, which
- * belongs at `to`, begins. `before`: the vector before it. */
+/* Stores one whole cache line of results that are not aligned to lines, but to 4 bytes: the last
+ * bytes of the vector `before`, and the first ones of `after`, which belongs at `to`. */
 #if defined(__AVX512F__)
 #define TL_SHIFTS 1
 TL_INLINE void tl_stream_shifted(void *to, const void *before, const void *after)

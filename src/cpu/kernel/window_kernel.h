@@ -47,7 +47,7 @@ static __attribute__((noinline)) void W(slide)(tl_window_work *k, const tl_windo
                                                tl_par p)
 {
     const E *x = piece->x, *old = piece->old;
-    const int64_t at = W(HISTORY) + piece->lead, m = piece->m, i = piece->i;
+    const int64_t at = W(HISTORY) + piece->padding, m = piece->m, i = piece->i;
     W(soa) *past = k->past;
     VS *carry = k->carry;
     VS before = *carry;
@@ -146,8 +146,8 @@ static void W(do_window_start)(tl_window_work *k, const tl_state *before)
  * its elements are then ready for window_lower. */
 static void W(do_window_feed)(tl_window_work *k, const tl_window_piece *piece, tl_par p)
 {
-    const int64_t places = piece->lead + piece->m;
-    assert(0 < piece->m && 0 <= piece->lead && places <= TL_WINDOW_TILE);
+    const int64_t places = piece->padding + piece->m;
+    assert(0 < piece->m && 0 <= piece->padding && places <= TL_WINDOW_TILE);
     assert(0 <= piece->back && 0 <= piece->beyond);
 #if OP_INVERSE
 

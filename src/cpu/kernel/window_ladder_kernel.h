@@ -194,12 +194,12 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
 #undef EACH
 
 /* Stages the states of a piece (DIRECT: the elements) and of up to TL_WINDOW_BACK elements before
- * it, after the history and `lead` places. */
+ * it, after the history and `padding` places. */
 static __attribute__((noinline)) void W(window_stage)(tl_window_work *k,
                                                       const tl_window_piece *piece, tl_par p)
 {
     const int64_t back = piece->back < TL_WINDOW_BACK ? piece->back : TL_WINDOW_BACK,
-                  at = W(HISTORY) + piece->lead - back, m = piece->m + back, i = piece->i - back;
+                  at = W(HISTORY) + piece->padding - back, m = piece->m + back, i = piece->i - back;
     const E *x = (const E *)piece->x - back;
     void *z = k->stage;
     int64_t j = 0;
@@ -218,7 +218,7 @@ static __attribute__((noinline)) void W(window_stage)(tl_window_work *k,
     if (j < m) W(soa_store)(z, at + j, W(load_part)(x + j, m - j, i + j, p));
 }
 
-/* Makes the states of a piece readable around z0[W(HISTORY) + piece->lead]. */
+/* Makes the states of a piece readable around z0[W(HISTORY) + piece->padding]. */
 TL_INLINE void W(window_elements)(tl_window_work *k, const tl_window_piece *piece, tl_par p)
 {
     /* elements are used where they are, if enough of them lie around the piece */
@@ -235,8 +235,8 @@ TL_INLINE void W(window_elements)(tl_window_work *k, const tl_window_piece *piec
 static void W(do_window_run)(void *out, tl_window_work *k, const tl_window_piece *piece,
                              const tl_lower *l, tl_par p)
 {
-    const int64_t places = piece->lead + piece->m;
-    assert(0 < piece->m && 0 <= piece->lead && places <= TL_WINDOW_TILE);
+    const int64_t places = piece->padding + piece->m;
+    assert(0 < piece->m && 0 <= piece->padding && places <= TL_WINDOW_TILE);
     assert(0 <= l->from && 0 <= l->m && l->from + l->m <= places);
 
     W(window_elements)(k, piece, p);

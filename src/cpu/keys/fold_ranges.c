@@ -246,7 +246,7 @@ static void fold_all(job *j, int threads, worker *w)
 }
 
 /* Computes all ranges, of a copy if the sequence is not dense. */
-static void run(job j, int threads, worker *w)
+static void fold_dense(job j, int threads, worker *w)
 {
     const int64_t bytes = j.plan->op->elem_bytes, n = j.ranges->n;
     char *dense = NULL;
@@ -270,7 +270,7 @@ static void run(job j, int threads, worker *w)
 void tl_ranges_run(const tl_plan *plan, const tl_plan *count, int threads, const tl_ranges *ranges,
                    tl_line line)
 {
-    run((job){.plan = plan, .count = count, .ranges = ranges, .line = line}, threads, NULL);
+    fold_dense((job){.plan = plan, .count = count, .ranges = ranges, .line = line}, threads, NULL);
 }
 
 /* ---- the shape (driver.h) ---- */
@@ -292,7 +292,7 @@ static tally_status strided(tl_thread *t, const tl_sequence *s)
         .count = call->count,
         .ranges = &ranges,
         .line = {s->x, s->x_stride, s->y, tl_step(s->y_stride, call->plan->op->result_bytes)}};
-    run(j, t->threads, t->threads == 1 ? t->memory->other : NULL);
+    fold_dense(j, t->threads, t->threads == 1 ? t->memory->other : NULL);
     return TALLY_OK;
 }
 

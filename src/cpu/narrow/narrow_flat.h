@@ -41,7 +41,7 @@ TL_INLINE V N(prefixes)(V v, V *all) { return N(across)(v, 0, all); }
 TL_INLINE V N(suffixes)(V v, V *all) { return N(across)(v, 1, all); }
 
 /* Result i is the largest of the key `first` and of x[0] .. x[i] (exclusive: x[0] .. x[i - 1]).
- * Returns the largest key of all elements, without `first`. run: that of the elements so far. */
+ * Returns the largest key of all elements, without `first`. most: that of the elements so far. */
 static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive, tl_keying k)
 {
     assert(part->m > 0 && (!part->stream || (uintptr_t)part->out % sizeof(T) == 0));
@@ -49,7 +49,7 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
     T *out = part->out;
     const int64_t m = part->m, prefetch_distance = part->prefetch_distance;
     const int stream = part->stream, way = prefetch_distance ? tl_prefetch_way() : 0;
-    V before = (V){0} + (T)first, run = {0}, all = {0};
+    V before = (V){0} + (T)first, most = {0}, all = {0};
     int64_t j = 0;
 
     /* Each result moves on by one place, which may be that of the next vector's first element. So
@@ -60,12 +60,12 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
         for (; j + LANES < m; j += LANES) {
             const V next = N(load_some)(x + j + LANES, m - j - LANES, k);
             r = N(prefixes)(v, &all);
-            N(put)(out + j + 1, MOST(MOST(r, run), before), 0, k);
-            run = MOST(run, all);
+            N(put)(out + j + 1, MOST(MOST(r, most), before), 0, k);
+            most = MOST(most, all);
             v = next;
         }
 
-        r = MOST(N(prefixes)(v, &all), run);
+        r = MOST(N(prefixes)(v, &all), most);
         if (m - j > 1) N(put_some)(out + j + 1, MOST(r, before), m - j - 1, k);
         return r[m - j - 1];
     }
@@ -74,7 +74,7 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
     if (head && m > head) { /* the results before the first aligned one */
         const V r = N(prefixes)(N(load_some)(x, head, k), &all);
         N(put_some)(out, MOST(r, before), head, k);
-        run += r[head - 1];
+        most += r[head - 1];
         j = head;
     }
 #define STEPS(streams) \
@@ -85,8 +85,8 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
         if (way == TL_PAGES && j * (int64_t)sizeof(T) % 256 < TL_VECTOR_BYTES) \
             tl_prefetch_bytes(x + j, 256, prefetch_distance, way, 0); \
         const V r = N(prefixes)(N(load)(x + j, k), &all); \
-        N(put)(out + j, MOST(MOST(r, run), before), streams, k); \
-        run = MOST(run, all); \
+        N(put)(out + j, MOST(MOST(r, most), before), streams, k); \
+        most = MOST(most, all); \
     }
 
     if (stream) {
@@ -95,9 +95,9 @@ static uint16_t N(scan)(const tl_narrow_run *part, uint16_t first, int exclusive
         STEPS(0)
     }
 #undef STEPS
-    if (j == m) return run[0];
+    if (j == m) return most[0];
 
-    const V r = MOST(N(prefixes)(N(load_some)(x + j, m - j, k), &all), run);
+    const V r = MOST(N(prefixes)(N(load_some)(x + j, m - j, k), &all), most);
     N(put_some)(out + j, MOST(r, before), m - j, k);
 
     return r[m - j - 1];
@@ -126,23 +126,24 @@ TL_INLINE V N(double_levels)(V v, V *last, int levels)
     return v;
 }
 
-/* y[lead + i] = the same for the elements that end at x[i], 0 <= i < n. The first results cover
+/* y[padding + i] = the same for the elements that end at x[i], 0 <= i < n. The first results cover
  * fewer elements. */
-TL_INLINE void N(double_all)(T *y, int64_t lead, const T *x, int64_t n, int levels, tl_keying k)
+TL_INLINE void N(double_all)(T *y, int64_t padding, const T *x, int64_t n, int levels, tl_keying k)
 {
     V last[6] = {{0}};
-    assert(0 <= lead && lead < LANES);
-    for (int64_t i = -lead; i < n; i += LANES) {
+    assert(0 <= padding && padding < LANES);
+    for (int64_t i = -padding; i < n; i += LANES) {
         V v;
         if (i < 0) {
             T some[LANES] = {0};
-            memcpy(some + lead, x, (size_t)(n < LANES - lead ? n : LANES - lead) * sizeof(T));
+            memcpy(some + padding, x,
+                   (size_t)(n < LANES - padding ? n : LANES - padding) * sizeof(T));
             v = N(load)(some, k);
         } else {
             v = N(load_some)(x + i, n - i, k);
         }
 
-        N(set)(y + lead + i, N(double_levels)(v, last, levels));
+        N(set)(y + padding + i, N(double_levels)(v, last, levels));
     }
 }
 
@@ -159,16 +160,17 @@ static void N(window_short)(const tl_narrow_run *run, int64_t w, tl_keying k)
     enum { TILE = 4096 / sizeof(T), WITHIN = TL_VECTOR_BYTES / sizeof(T) };
     _Alignas(64) T y[TILE + TL_NARROW_SHORT + 3 * WITHIN];
     const int64_t top = tl_top_level(w), over = w - ((int64_t)1 << top);
-    const int64_t lead = -(w - 1) & (LANES - 1); /* results then begin at the start of a vector */
+    const int64_t padding =
+        -(w - 1) & (LANES - 1); /* results then begin at the start of a vector */
     int64_t now = N(head)(out, stream);
     if (!now || now > m) now = m < TILE ? m : TILE;
     for (; m > 0; x += now, out += now, m -= now, now = m < TILE ? m : TILE) {
-        const int64_t n = now + w - 1, count = lead + n;
-        N(double_all)(y, lead, x, n, (int)top, k);
+        const int64_t n = now + w - 1, count = padding + n;
+        N(double_all)(y, padding, x, n, (int)top, k);
         for (int64_t d = LANES; d < (int64_t)1 << top; d *= 2) /* delays of whole vectors */
             for (int64_t i = (count - 1) & -LANES; i >= d; i -= LANES)
                 N(set)(y + i, MOST(N(get)(y + i), N(get)(y + i - d)));
-        const T *const z = y + lead + w - 1;
+        const T *const z = y + padding + w - 1;
         const int streams = stream && (uintptr_t)out % TL_VECTOR_BYTES == 0;
         int64_t i = 0;
         for (; i + LANES <= now; i += LANES)
@@ -191,27 +193,27 @@ static void N(window_long)(const tl_narrow_run *part, int64_t w, T *suffix, tl_k
 
     if (!now || now > m) now = m < block ? m : block;
     for (; m > 0; x += now, out += now, m -= now, now = m < block ? m : block) {
-        V run = {0}, all;
+        V most = {0}, all;
         for (int64_t i = block - LANES; i >= 0; i -= LANES) {
-            N(set)(suffix + i, MOST(N(suffixes)(N(load)(x + i, k), &all), run));
-            run = MOST(run, all);
+            N(set)(suffix + i, MOST(N(suffixes)(N(load)(x + i, k), &all), most));
+            most = MOST(most, all);
         }
 
         const T *next = x + block;
-        run = (V){0};
-        if (more) run += N(prefixes)(N(load_some)(next, more, k), &all)[more - 1];
+        most = (V){0};
+        if (more) most += N(prefixes)(N(load_some)(next, more, k), &all)[more - 1];
         next += more;
         int64_t i = 0;
         const int streams = stream && (uintptr_t)out % TL_VECTOR_BYTES == 0;
 
         for (; i + LANES <= now; i += LANES) {
-            const V r = MOST(N(prefixes)(N(load)(next + i, k), &all), run);
+            const V r = MOST(N(prefixes)(N(load)(next + i, k), &all), most);
             N(put)(out + i, MOST(r, N(get)(suffix + i)), streams, k);
-            run = MOST(run, all);
+            most = MOST(most, all);
         }
 
         if (i == now) continue;
-        const V r = MOST(N(prefixes)(N(load_some)(next + i, now - i, k), &all), run);
+        const V r = MOST(N(prefixes)(N(load_some)(next + i, now - i, k), &all), most);
         N(put_some)(out + i, MOST(r, N(get)(suffix + i)), now - i, k);
     }
 }

@@ -109,9 +109,9 @@ TL_INLINE V N(row_prefixes)(V v, int64_t n, const V *same)
     return v;
 }
 
-/* Rows of 2 .. LANES / 2 elements, as many as fit in a vector at a time. run: the key that comes
- * before each row. Return how many rows were processed. */
-static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run, tl_keying k)
+/* Rows of 2 .. LANES / 2 elements, as many as fit in a vector at a time. key: the key that comes
+ * before each row. Returns how many rows were scanned. */
+static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V key, tl_keying k)
 {
     const int64_t per = LANES / n, step = per * n;
     const T *const end = x + rows * n;
@@ -122,7 +122,7 @@ static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run,
     N(same_row)(same, n);
 
     for (; r + per <= rows; r += per, x += step, out += step) {
-        const V v = MOST(N(row_prefixes)(N(load_some)(x, end - x, k), n, same), run);
+        const V v = MOST(N(row_prefixes)(N(load_some)(x, end - x, k), n, same), key);
         if (step == LANES)
             N(put)(out, v, 0, k);
         else
@@ -132,6 +132,7 @@ static int64_t N(scan_small)(T *out, const T *x, int64_t rows, int64_t n, V run,
     return r;
 }
 
+/* The same for folds: the last prefix of each row. */
 static int64_t N(fold_small)(T *out, const T *x, int64_t rows, int64_t n, tl_keying k)
 {
     const int64_t per = LANES / n, step = per * n;
@@ -201,29 +202,30 @@ static void N(fold_rows)(const tl_dense_rows *s, tl_keying k)
     }
 }
 
-TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V run, tl_keying k)
+/* Scans one sequence of any length. key: the key that comes before it. */
+TL_INLINE void N(scan_one)(T *out, const T *x, int64_t n, V key, tl_keying k)
 {
     V all;
     if (n * (int64_t)sizeof(T) <= 16 && TL_VECTOR_BYTES > 16) {
-        N(put_some)(out, MOST(N(within_groups)(N(load_some)(x, n, k), 0), run), n, k);
+        N(put_some)(out, MOST(N(within_groups)(N(load_some)(x, n, k), 0), key), n, k);
         return;
     }
 
     int64_t j = 0;
     for (; j + LANES <= n; j += LANES) {
         const V r = N(prefixes)(N(load)(x + j, k), &all);
-        N(put)(out + j, MOST(r, run), 0, k);
-        run = MOST(run, all);
+        N(put)(out + j, MOST(r, key), 0, k);
+        key = MOST(key, all);
     }
 
     if (j < n)
-        N(put_some)(out + j, MOST(N(prefixes)(N(load_some)(x + j, n - j, k), &all), run), n - j, k);
+        N(put_some)(out + j, MOST(N(prefixes)(N(load_some)(x + j, n - j, k), &all), key), n - j, k);
 }
 
 /* Scans SOME segments if all are shorter than a vector, else returns 0. They are loaded before any
  * result is stored: a load that has the page offset of an earlier store waits for it. */
 enum { N(SOME) = 8 };
-TL_INLINE int N(scan_some)(T *out, const T *x, const int64_t *o, V run, tl_keying k)
+TL_INLINE int N(scan_some)(T *out, const T *x, const int64_t *o, V key, tl_keying k)
 {
     V v[N(SOME)], all;
     int64_t n[N(SOME)], bits = 0; /* of all lengths */
@@ -234,7 +236,7 @@ TL_INLINE int N(scan_some)(T *out, const T *x, const int64_t *o, V run, tl_keyin
         TL_UNROLL for (int c = 0; c < N(SOME); c++) v[c] = N(within_groups)(v[c], 0);
     else
         TL_UNROLL for (int c = 0; c < N(SOME); c++) v[c] = N(prefixes)(v[c], &all);
-    TL_UNROLL for (int c = 0; c < N(SOME); c++) N(put_some)(out + o[c], MOST(v[c], run), n[c], k);
+    TL_UNROLL for (int c = 0; c < N(SOME); c++) N(put_some)(out + o[c], MOST(v[c], key), n[c], k);
     return 1;
 }
 
@@ -245,7 +247,7 @@ TL_INLINE int N(scan_some)(T *out, const T *x, const int64_t *o, V run, tl_keyin
             V v = N(load)(x + r * n, k); \
             TL_UNROLL for (int s = sizeof(T); s < (bytes); s *= 2) v = \
                 MOST(v, (V)((words)v << 8 * s)); \
-            N(put)(out + r * n, MOST(v, run), 0, k); \
+            N(put)(out + r * n, MOST(v, key), 0, k); \
         } \
     }
 
@@ -255,7 +257,7 @@ static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusiv
     const T *x = all->x;
     const int64_t rows = all->rows, n = all->n, out_pitch = all->out_pitch, pitch = all->pitch,
                   *offsets = all->offsets;
-    const V run = (V){0} + (T)before;
+    const V key = (V){0} + (T)before;
     int64_t r = 0;
 
     if (exclusive) {
@@ -274,10 +276,10 @@ static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusiv
         const int is_short = N(begin_segments)(all, r, end - r) != N(LONG);
         while (r < end) {
             const int64_t stop = is_short && r + N(SOME) <= end ? r + N(SOME) : end;
-            if (is_short && r + N(SOME) == stop && N(scan_some)(out, x, offsets + r, run, k))
+            if (is_short && r + N(SOME) == stop && N(scan_some)(out, x, offsets + r, key, k))
                 r = stop;
             for (; r < stop; r++)
-                N(scan_one)(out + offsets[r], x + offsets[r], offsets[r + 1] - offsets[r], run, k);
+                N(scan_one)(out + offsets[r], x + offsets[r], offsets[r + 1] - offsets[r], key, k);
         }
     }
     if (offsets) return;
@@ -285,10 +287,10 @@ static void N(scan_rows)(const tl_dense_rows *all, uint16_t before, int exclusiv
     if (pitch == n && out_pitch == n) {
         EACH_TINY(SCAN_TINY)
         if (n > 1 && n <= LANES / 2 && (rows - r) * n >= 4 * LANES)
-            r += N(scan_small)(out + r * n, x + r * n, rows - r, n, run, k);
+            r += N(scan_small)(out + r * n, x + r * n, rows - r, n, key, k);
     }
 
-    for (; r < rows; r++) N(scan_one)(out + r * out_pitch, x + r * pitch, n, run, k);
+    for (; r < rows; r++) N(scan_one)(out + r * out_pitch, x + r * pitch, n, key, k);
 }
 #undef SCAN_TINY
 #undef EACH_TINY

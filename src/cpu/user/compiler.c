@@ -98,7 +98,8 @@ static int spawn_attributes(posix_spawnattr_t *a, const sigset_t *mask)
            posix_spawnattr_setsigdefault(a, &usual);
 }
 
-static int run(const tl_compiler *c, char **argv, char **environment, const char *log, int *status)
+static int run_program(const tl_compiler *c, char **argv, char **environment, const char *log,
+                       int *status)
 {
     pid_t child;
     posix_spawn_file_actions_t files;
@@ -144,7 +145,7 @@ int tl_compiler_run(const tl_compiler *c, const char *const *arguments, const ch
         argv[count++] = (char *)(size_t)arguments[i];
     argv[count] = NULL;
     char **environment = plain_environment();
-    const int ran = environment ? run(c, argv, environment, log, &status) : -1;
+    const int ran = environment ? run_program(c, argv, environment, log, &status) : -1;
     free(environment);
     if (ran) return ran < 0 ? -1 : 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

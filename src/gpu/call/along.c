@@ -78,16 +78,16 @@ static tally_status compute_nodes(tl_gpu_device *d, const tl_plan *plan, const t
     return TALLY_OK;
 }
 
-/* Takes the nodes of a piece that ends at element `end` from a->known. */
+/* Takes the nodes of a piece that ends at element `end` from a->nodes_known. */
 static void take_known(tl_sequences *a, int64_t end, int slot)
 {
     tl_nodes *const nodes = &a->nodes[slot];
     const size_t bytes = a->plan->op->state_bytes;
     nodes->count = 0;
     for (; a->known_end < end; a->known_next++) {
-        const int level = a->known->level[a->known_next];
-        memcpy(nodes_of(a, slot) + (size_t)nodes->count * bytes, &a->known->node[a->known_next],
-               bytes);
+        const int level = a->nodes_known->level[a->known_next];
+        memcpy(nodes_of(a, slot) + (size_t)nodes->count * bytes,
+               &a->nodes_known->node[a->known_next], bytes);
         nodes->level[nodes->count++] = (unsigned char)level;
         a->known_end += (int64_t)1 << level;
     }
@@ -100,7 +100,7 @@ static tally_status request_nodes(tl_sequences *a, const tally_view *in, int64_t
     tl_nodes *const nodes = &a->nodes[slot];
 
     a->end_of[slot] = a->base + at + in->n;
-    if (a->known) {
+    if (a->nodes_known) {
         take_known(a, a->end_of[slot], slot);
         return TALLY_OK;
     }
@@ -163,7 +163,7 @@ static tally_status push_nodes(tl_sequences *a, int slot)
     assert(slot >= 0 && slot < TL_RING && count <= nodes_most(a));
     if (!count) return TALLY_OK;
 
-    if (!a->known) TL_TRY(tl_reached(a->pipe.d, TL_NODES + slot));
+    if (!a->nodes_known) TL_TRY(tl_reached(a->pipe.d, TL_NODES + slot));
 
     const char *from = nodes_of(a, slot);
     for (int k = 0; k < count; k++)
@@ -364,10 +364,10 @@ static void *y_at(const tl_push *p, int64_t at)
     return p->verb == TL_SCAN ? tl_offset(p->out, at * p->plan->op->result_bytes) : NULL;
 }
 
-/* Folds or scans the middle of a push by pieces, from *done on. known: NULL, or the nodes of
+/* Folds or scans the middle of a push by pieces, from *done on. nodes_known: NULL, or the nodes of
  * elements in device memory. */
 static tally_status push_pieces(tl_gpu_device *d, const tl_push *p, tl_counter *done, middle m,
-                                const tl_counter *known)
+                                const tl_counter *nodes_known)
 {
     const tl_scalar *const op = p->plan->op;
     const tl_scan *const s = p->verb == TL_SCAN ? p->scan : NULL;
@@ -387,10 +387,10 @@ static tally_status push_pieces(tl_gpu_device *d, const tl_push *p, tl_counter *
                           .scan = s != NULL,
                           .exclusive = s && s->exclusive,
                           .init = s && s->seeded ? &s->init : NULL,
-                          .known = known,
-                          .known_end = known ? known->start : 0};
-        for (; known && a.known_end < a.base; a.known_next++)
-            a.known_end += (int64_t)1 << known->level[a.known_next];
+                          .nodes_known = nodes_known,
+                          .known_end = nodes_known ? nodes_known->start : 0};
+        for (; nodes_known && a.known_end < a.base; a.known_next++)
+            a.known_end += (int64_t)1 << nodes_known->level[a.known_next];
         const tally_status status = tl_sequences_fold(&a, d, &in, &to);
         if (!status || here || !tl_pipe_again(status, &a.pipe, &budget)) return status;
     }
@@ -425,9 +425,9 @@ static tally_status push_copy(tl_gpu_device *d, const tl_push *p, int64_t from, 
  * the nodes of each piece. */
 static tally_status push_here(tl_gpu_device *d, const tl_push *p, tl_counter *done, middle m)
 {
-    const tl_counter *const known = p->verb == TL_SCAN ? p->scan->nodes_known : NULL;
+    const tl_counter *const nodes_known = p->verb == TL_SCAN ? p->scan->nodes_known : NULL;
     const int64_t n = p->n, each = p->plan->op->elem_bytes + p->plan->op->result_bytes;
-    const int folds = !known && m.from < m.end, scans = p->verb == TL_SCAN && m.from < n;
+    const int folds = !nodes_known && m.from < m.end, scans = p->verb == TL_SCAN && m.from < n;
     tl_counter nodes; /* from m.from on */
     tl_push fold = *p;
     tally_status status =
@@ -438,16 +438,16 @@ static tally_status push_here(tl_gpu_device *d, const tl_push *p, tl_counter *do
     fold.verb = TL_REDUCE, fold.counter = &nodes;
     tl_counter_init(&nodes, done->end + m.from);
     if (!status) status = issue_copy(d, p, 0, m.from, head);
-    if (!status && !known) status = issue_copy(d, p, m.end, n, tail);
+    if (!status && !nodes_known) status = issue_copy(d, p, m.end, n, tail);
     if (!status && folds) status = push_pieces(d, &fold, &nodes, m, NULL);
     if (!folds || status) status = tl_gpu_wait(d, status); /* the pieces wait for the copies too */
     assert(status || (uintptr_t)head == d->small.address + NODES_BYTES); /* none was larger */
 
     if (!status) status = push_copy(d, p, 0, m.from, head);
-    if (!status && !known) status = push_copy(d, &fold, m.end, n, tail);
+    if (!status && !nodes_known) status = push_copy(d, &fold, m.end, n, tail);
     if (!status && p->verb == TL_REDUCE) tl_counter_append(done, p->plan->op, &nodes);
     if (!status && scans)
-        status = push_pieces(d, p, done, (middle){m.from, n}, known ? known : &nodes);
+        status = push_pieces(d, p, done, (middle){m.from, n}, nodes_known ? nodes_known : &nodes);
     return scans || p->verb == TL_REDUCE ? status : tl_gpu_wait(d, status);
 }
 

@@ -129,7 +129,7 @@ typedef struct {
 
     /* NULL, or the nodes of the one sequence, which is in device memory; the next one of them, and
      * the index of its first element */
-    const tl_counter *known;
+    const tl_counter *nodes_known;
     int known_next;
     int64_t known_end;
 

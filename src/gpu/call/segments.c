@@ -18,10 +18,10 @@ tally_status tl_gpu_batch(tl_gpu_device *d, const tl_call *c, tl_batch *b, tally
                                          const tl_call *) = {
         [TL_REDUCE] = tl_reduce_batch, [TL_SCAN] = tl_scan_batch, [TL_WINDOW] = tl_window_batch};
     tl_results r = {0};
-    tl_stored_arguments made;
+    tl_stored_arguments stored;
     assert(c->verb <= TL_WINDOW);
     if (!status) status = tl_results_open(d, c->out, b->plan->op->result_bytes, &r);
-    if (!status) tl_batch_store_arguments(b, &made);
+    if (!status) tl_batch_store_arguments(b, &stored);
     if (!status) status = verbs[c->verb](d, b, &r, c);
 
     return tl_results_close(d, &r, b->piece.end == TL_CALL_WAITS, status);
@@ -156,7 +156,7 @@ static tally_status launch_speculatively(tl_gpu_device *d, const tl_call *c, seg
         .arguments = {
             .out_data = y.memory.handle, .out_byte = y.byte, .out_row_stride = 1, .out_stride = 1}};
     tl_batch b = tl_batch_of(c->plan, in);
-    tl_stored_arguments made;
+    tl_stored_arguments stored;
     b.x = s->data;
     b.offsets = s->offsets.memory;
     s->speculative = (tl_arguments_speculative){
@@ -165,7 +165,7 @@ static tally_status launch_speculatively(tl_gpu_device *d, const tl_call *c, seg
         .most = offsets_most(c),
         .by_warp = tl_by_warp_pays(d, &b, in->rows * BY_WARP_MEAN, scan)};
     b.speculative = s->speculative;
-    tl_batch_store_arguments(&b, &made);
+    tl_batch_store_arguments(&b, &stored);
     const tl_before from = {.seeded = SEED_NONE, .exclusive = c->scan && c->scan->exclusive};
     tl_launch l;
     TL_TRY(tl_gpu_program(d, op, scan ? "scan" : "reduce", &l));

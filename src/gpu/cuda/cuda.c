@@ -46,13 +46,13 @@ static void cu_close(tl_gpu *gpu)
 {
     cuda *g = (cuda *)gpu;
     tl_queue_end(&g->queue);
-    if (g->own) {
+    if (g->device_stream) {
         const int entered = !tl_cu.cuCtxPushCurrent(g->context);
         relax(g);
         close_events(g);
         for (int lane = TL_IN; lane < TL_LANES; lane++)
             if (g->stream[lane]) tl_cu.cuStreamDestroy(g->stream[lane]);
-        tl_cu.cuStreamDestroy(g->own);
+        tl_cu.cuStreamDestroy(g->device_stream);
         restrict_capture(g);
         if (entered) tl_cu.cuCtxPopCurrent(NULL); /* otherwise it would pop the caller's context */
     }
@@ -82,12 +82,12 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     if (!error) {
         relax(g);
         /* synchronizes with the caller's default stream */
-        error = tl_cu.cuStreamCreate(&g->own, 0);
+        error = tl_cu.cuStreamCreate(&g->device_stream, 0);
         for (int lane = TL_IN; !error && lane < TL_LANES; lane++)
             error = tl_cu.cuStreamCreate(&g->stream[lane], CU_STREAM_NON_BLOCKING);
         restrict_capture(g);
         tl_cu.cuCtxPopCurrent(NULL);
-        g->stream[TL_RUN] = g->own;
+        g->stream[TL_RUN] = g->device_stream;
     }
 
     if (error) {
@@ -272,7 +272,7 @@ static tally_status cu_check_stream(tl_gpu *gpu, tally *ctx, void *stream, int *
 static tally_status cu_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 {
     cuda *g = (cuda *)gpu;
-    g->stream[TL_RUN] = stream ? stream : g->own;
+    g->stream[TL_RUN] = stream ? stream : g->device_stream;
     g->captured = 0;
     return TALLY_OK;
 }

@@ -21,12 +21,13 @@ typedef struct {
     tl_gpu base;
     CUdevice device;
     CUcontext context;
-    CUstream stream[TL_LANES], own; /* stream[TL_RUN]: `own`, or the caller's stream */
-    int captured;                   /* stream[TL_RUN] is captured into a graph */
-    int pushed;                     /* enter has pushed the context */
-    int capture_mode;               /* of the thread, outside of enter and leave */
-    CUevent events[TL_EVENTS_ALL];  /* created when first marked */
-    struct tl_queue *queue;         /* of the background compiler (code.c) */
+    CUstream stream[TL_LANES],
+        device_stream;             /* stream[TL_RUN]: `device_stream`, or the caller's stream */
+    int captured;                  /* stream[TL_RUN] is captured into a graph */
+    int pushed;                    /* enter has pushed the context */
+    int capture_mode;              /* of the thread, outside of enter and leave */
+    CUevent events[TL_EVENTS_ALL]; /* created when first marked */
+    struct tl_queue *queue;        /* of the background compiler (code.c) */
     int capability, number;
 } cuda;
 

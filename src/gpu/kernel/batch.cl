@@ -8,17 +8,17 @@
  * (constants.h). The index of the first node of sequence s is first[l][s] if the lengths differ,
  * else s times the nodes of a sequence. */
 typedef struct {
-    GLOBAL const u8 *x;          /* element 0 of row 0 */
+    GLOBAL const u8 *x; /* element 0 of row 0 */
     /* strides in elements; n: the length of every sequence, if there are no offsets */
     i64 row_stride, stride, n;
 
     /* OFFSETS: offsets and first are used; CHOSEN: ids is used; STATES: reduce writes states */
     i64 seqs, flags;
-    GLOBAL const i64 *offsets;   /* [rows + 1] */
-    GLOBAL const i64 *ids;       /* ids[s]: row of sequence s */
-    GLOBAL const i64 *first;     /* [level][seqs + 1] */
+    GLOBAL const i64 *offsets; /* [rows + 1] */
+    GLOBAL const i64 *ids;     /* ids[s]: row of sequence s */
+    GLOBAL const i64 *first;   /* [level][seqs + 1] */
     par p;
-#if TL_IN_PLACE                  /* inputs/in_place.cl */
+#if TL_IN_PLACE                             /* inputs/in_place.cl */
     GLOBAL const u8 *y, *x_there, *y_there; /* the second input; the bitmaps */
     i64 x_bit, y_bit;                       /* bit of the element at place 0 */
     u64 left_out;                           /* bits of the element that stands for an absent one */
@@ -144,8 +144,8 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
     if (left >= all && ADDRESS(x) % TL_SIZE == 0) {
         UNROLL for (int k = 0; k < all; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
     } else {
-        UNROLL for (int k = 0; k < all; k++)
-            e[k] = load_element(x + (k < left ? k : left - 1) * step);
+        UNROLL for (int k = 0; k < all; k++) e[k] =
+            load_element(x + (k < left ? k : left - 1) * step);
     }
 }
 
@@ -160,7 +160,7 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
         i64 first = at + lane_index() * QUAD; \
         if (at + rows_ * LANES * QUAD <= limit && can_##name(b, start + at)) { \
             UNROLL for (int r = 0; r < rows_; r++) fast_load; \
-        } else if (at + rows_ * LANES * QUAD <= limit && near_##name(b, start + at)) { \
+        } else if (at + rows_ * LANES * QUAD <= limit && unaligned_##name(b, start + at)) { \
             UNROLL for (int r = 0; r < rows_; r++) \
             { \
                 GLOBAL const item *x = \
@@ -187,19 +187,19 @@ fn int can_load_e(batch b, i64 first)
 }
 
 /* Contiguous, but not aligned to quads: four loads, three of which hit the L1 cache. */
-fn int near_load_e(batch b, i64 first)
+fn int unaligned_load_e(batch b, i64 first)
 {
     return SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
 }
 
-#define near_load_h near_load_e
-#define near_load_d near_load_e
-#define near_load_r near_load_e
+#define unaligned_load_h unaligned_load_e
+#define unaligned_load_d unaligned_load_e
+#define unaligned_load_r unaligned_load_e
 #endif
 
 fn void put_quad(elem *e, quad q) { e[0] = q.x, e[1] = q.y, e[2] = q.z, e[3] = q.w; }
 fn int can_load_s(batch b, i64 first) { return 1; }
-#define near_load_s(b, first) 0
+#define unaligned_load_s(b, first) 0
 fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
 {
     UNROLL for (int k = 0; k < QUAD; k++) v[k] = x[i + k < limit ? i + k : limit - 1];
@@ -213,7 +213,7 @@ seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
 {
     if (b.stride == 1 && i + QUAD <= limit && can_load_e(b, start + i))
         return *(GLOBAL const quad *)(b.x + (start + i) * TL_SIZE);
-    if (near_load_e(b, start + i)) {
+    if (unaligned_load_e(b, start + i)) {
         GLOBAL const elem *x = (GLOBAL const elem *)b.x + start;
         quad q;
         q.x = x[i < limit ? i : limit - 1], q.y = x[i + 1 < limit ? i + 1 : limit - 1];
@@ -272,6 +272,7 @@ typedef struct {
     BATCH_OF_PARAMETERS; \
     RESULTS_OF_PARAMETERS
 
+/* Stores a result byte by byte. */
 far_fn void store_apart(GLOBAL u8 *p, result v)
 {
 #if TL_OUT_FLOAT == 4
@@ -292,6 +293,7 @@ fn void store_bytes(GLOBAL u8 *p, result v)
         store_apart(p, v);
 }
 
+/* The address of result i of sequence s. */
 fn GLOBAL u8 *place(results out, batch b, i64 s, i64 i)
 {
     i64 r = row_of(b, s),
@@ -350,9 +352,9 @@ fn void store_row(GLOBAL u8 *to, const result *w)
 fn void store_maybe(GLOBAL u8 *p, maybe v, i64 n, i64 first, par q)
 {
     n += q.origin;
-    store_bytes(p, v.have ? lower(v.s, (real)n, first, q) : empty(q));
+    store_bytes(p, v.exists ? lower(v.s, (real)n, first, q) : empty(q));
 #if OP_LANES == 2
-    store_bytes(p + sizeof(result), v.have ? lower_1(v.s, (real)n, first, q) : empty_1(q));
+    store_bytes(p + sizeof(result), v.exists ? lower_1(v.s, (real)n, first, q) : empty_1(q));
 #endif
 }
 

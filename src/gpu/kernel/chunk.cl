@@ -23,17 +23,16 @@ fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
             v[j] = meet(choose(right, v[j + m], v[j]), got, right, unit * (LANE_ITEMS << s));
         }
     }
-    UNROLL for (int s = LOG_ROWS; s < 5; s++)
-        v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1, unit * (LANE_ITEMS << s));
+    UNROLL for (int s = LOG_ROWS; s < 5; s++) v[0] =
+        meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1, unit * (LANE_ITEMS << s));
 }
 
 /* Returns the node of a full chunk, in every lane, from the rows that fold_across made. Bit s of
  * the lane is bit LOG_ROWS - 1 - s of the number of its row. */
 fn state N(fold_lanes)(state v, amount unit, LOCAL state *box)
 {
-    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--)
-        v = meet(v, exchange(v, 1 << s, box), lane_index() >> s & 1,
-                 unit * (N(ROW) << (LOG_ROWS - 1 - s)));
+    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--) v = meet(
+        v, exchange(v, 1 << s, box), lane_index() >> s & 1, unit * (N(ROW) << (LOG_ROWS - 1 - s)));
     return v;
 }
 
@@ -88,7 +87,7 @@ fn maybe N(row_start)(maybe row, amount before, amount n, const state *left)
         maybe with = then(row, left[k], before + n * (lane & -(2 << k)), n * (1 << k));
         int take = lane >> k & 1;
         row.s = choose(take, with.s, row.s);
-        row.have = take ? 1 : row.have;
+        row.exists = take ? 1 : row.exists;
     }
     return row;
 }
@@ -149,7 +148,7 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
     if (SKIPS && rest == 0) {
     } else {
         prefix.s = from_lane(prefix.s, rest / QUAD, box);
-        prefix.have = 1;
+        prefix.exists = 1;
     }
 
     if (rest) return prefix;

@@ -74,9 +74,11 @@ typedef struct {
  * several loads in flight. */
 fn void keep_steps(field f, step_list s, i64 cells)
 {
-    typedef struct ALIGNED(16) { u32 w[4]; } bundle;
-    const int side_by_side = s.cell_stride == TL_SIZE && ADDRESS(s.x) % 16 == 0 &&
-                             (s.steps == 1 || s.stride % 16 == 0);
+    typedef struct ALIGNED(16) {
+        u32 w[4];
+    } bundle;
+    const int side_by_side =
+        s.cell_stride == TL_SIZE && ADDRESS(s.x) % 16 == 0 && (s.steps == 1 || s.stride % 16 == 0);
     const i64 bundles = side_by_side ? cells * TL_SIZE / 16 : 0, row = f.pitch * TL_SIZE;
     GLOBAL u8 *to = f.kept + s.first % GRID_BLOCK * row;
     for (i64 r = 0; r < s.steps; r++, s.x += s.stride, to += row) {
@@ -101,9 +103,9 @@ fn void keep_steps(field f, step_list s, i64 cells)
     }
 }
 
-/* The node of the block of steps from step `at` of the stream, at x; its first `have` steps are in
- * `own`, a column of kept steps. */
-fn state fold_block(field f, step_list s, GLOBAL const u8 *own, int have, GLOBAL const u8 *x,
+/* The node of the block of steps from step `at` of the stream, at x; its first `begun` steps are in
+ * `column`, a column of kept steps. */
+fn state fold_block(field f, step_list s, GLOBAL const u8 *column, int begun, GLOBAL const u8 *x,
                     i64 at)
 {
     const i64 row = f.pitch * TL_SIZE;
@@ -111,17 +113,17 @@ fn state fold_block(field f, step_list s, GLOBAL const u8 *own, int have, GLOBAL
     state v[GRID_BLOCK];
 
     if (ADDRESS(x) % TL_SIZE == 0) {
-        UNROLL for (int k = 0; k < GRID_BLOCK; k++)
-            e[k] = *(GLOBAL const elem *)(k < have ? own + k * row : x + k * s.stride);
+        UNROLL for (int k = 0; k < GRID_BLOCK; k++) e[k] =
+            *(GLOBAL const elem *)(k < begun ? column + k * row : x + k * s.stride);
     } else {
-        UNROLL for (int k = 0; k < GRID_BLOCK; k++)
-            e[k] = load_bytes(k < have ? own + k * row : x + k * s.stride);
+        UNROLL for (int k = 0; k < GRID_BLOCK; k++) e[k] =
+            load_bytes(k < begun ? column + k * row : x + k * s.stride);
     }
 
     UNROLL for (int k = 0; k < GRID_BLOCK; k++) v[k] = lift(e[k], at + k, f.p);
     UNROLL for (int k = 0; k < GRID_LOG; k++)
-        UNROLL for (int i = 0; i + (1 << k) < GRID_BLOCK; i += 2 << k)
-            v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
+        UNROLL for (int i = 0; i + (1 << k) < GRID_BLOCK; i += 2 << k) v[i] =
+            TWIN(v[i], v[i + (1 << k)], 1 << k);
 
     return v[0];
 }
@@ -131,16 +133,17 @@ fn state fold_block(field f, step_list s, GLOBAL const u8 *own, int have, GLOBAL
 fn void fold_steps(field f, step_list s, i64 c)
 {
     const i64 row = f.pitch * TL_SIZE;
-    int have = (int)(s.first % GRID_BLOCK);
-    GLOBAL u8 *own = f.kept + c * TL_SIZE;
+    int begun = (int)(s.first % GRID_BLOCK);
+    GLOBAL u8 *column = f.kept + c * TL_SIZE;
     /* where the block begins */
-    GLOBAL const u8 *x = s.x + c * s.cell_stride - have * s.stride;
-    i64 at = s.first - have, left = s.steps + have;
+    GLOBAL const u8 *x = s.x + c * s.cell_stride - begun * s.stride;
+    i64 at = s.first - begun, left = s.steps + begun;
 
     ROLLED for (; left >= GRID_BLOCK;
-                left -= GRID_BLOCK, at += GRID_BLOCK, x += GRID_BLOCK * s.stride, have = 0)
-        add_node(f, 0, trailing_ones(at / GRID_BLOCK), c, fold_block(f, s, own, have, x, at));
-    for (i64 k = 0; k < left; k++) *(GLOBAL elem *)(own + k * row) = load_element(x + k * s.stride);
+                left -= GRID_BLOCK, at += GRID_BLOCK, x += GRID_BLOCK * s.stride, begun = 0)
+        add_node(f, 0, trailing_ones(at / GRID_BLOCK), c, fold_block(f, s, column, begun, x, at));
+    for (i64 k = 0; k < left; k++)
+        *(GLOBAL elem *)(column + k * row) = load_element(x + k * s.stride);
 }
 
 /* Adds steps, or (level >= 0) packed states that are nodes of `level`. */
@@ -171,7 +174,7 @@ KERNEL_OF(grid_result)
     const i64 row = pitch * TL_SIZE;
 
     for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
-        GLOBAL const u8 *own = kept + c * TL_SIZE + first_row * row;
+        GLOBAL const u8 *column = kept + c * TL_SIZE + first_row * row;
         maybe v = nothing(f.p);
         amount done = 0;
         i64 at = first;
@@ -186,13 +189,13 @@ KERNEL_OF(grid_result)
         {
             if (rows >> k & 1) {
                 state w[GRID_BLOCK / 2];
-                UNROLL for (int i = 0; i < 1 << k; i++)
-                    w[i] = lift(*(GLOBAL const elem *)(own + i * row), at + i, f.p);
+                UNROLL for (int i = 0; i < 1 << k; i++) w[i] =
+                    lift(*(GLOBAL const elem *)(column + i * row), at + i, f.p);
                 UNROLL for (int j = 0; j < k; j++)
-                    UNROLL for (int i = 0; i + (1 << j) < 1 << k; i += 2 << j)
-                        w[i] = TWIN(w[i], w[i + (1 << j)], 1 << j);
+                    UNROLL for (int i = 0; i + (1 << j) < 1 << k; i += 2 << j) w[i] =
+                        TWIN(w[i], w[i + (1 << j)], 1 << j);
                 v = then(v, w[0], done, 1 << k);
-                done += 1 << k, at += 1 << k, own += row << k;
+                done += 1 << k, at += 1 << k, column += row << k;
             }
         }
 

@@ -7,7 +7,7 @@
  *   heads, counts --runs_places--> offsets
  *
  * So the keys are read once, and only heads, 1/64 of keys of 64 bits, are read twice. The place of
- * a key is its number plus `lead`, the number of keys between the preceding 16-byte boundary and
+ * a key is its number plus `padding`, the number of keys between the preceding 16-byte boundary and
  * the first key. So places that are multiples of a unit are aligned. A part is some neighbouring
  * steps, a step is KEYS_TILES tiles of KEYS_TILE places. */
 
@@ -60,8 +60,8 @@ fn i64 of_list(LOCAL i64 *scratch, int what, GLOBAL const i64 *list, i64 count, 
 
 /* sign, infinite: masks for floats; for integers 0 and all bits. */
 typedef struct {
-    GLOBAL const u8 *data; /* address of the first key */
-    i64 stride, lead, end; /* lead <= place < end for keys; stride in keys */
+    GLOBAL const u8 *data;    /* address of the first key */
+    i64 stride, padding, end; /* padding <= place < end for keys; stride in keys */
     u64 sign, infinite;
     int bytes;
 } key_line;
@@ -76,8 +76,8 @@ fn int differ(u64 a, u64 b, u64 sign, u64 infinite)
 /* The head bit of a place. */
 fn u32 is_head(key_line l, i64 place)
 {
-    if (place <= l.lead || place >= l.end) return place == l.lead && l.lead < l.end;
-    GLOBAL const u8 *const at = l.data + (place - l.lead) * l.stride * l.bytes;
+    if (place <= l.padding || place >= l.end) return place == l.padding && l.padding < l.end;
+    GLOBAL const u8 *const at = l.data + (place - l.padding) * l.stride * l.bytes;
     return (u32)differ(bits_at(at, l.bytes), bits_at(at - l.stride * l.bytes, l.bytes), l.sign,
                        l.infinite);
 }
@@ -98,8 +98,10 @@ fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
     fn void name(key_line l, i64 first, LOCAL u8 *to) \
     { \
         enum { EACH = each_, ROUNDS = KEYS_TILE / EACH / KEYS_THREADS }; \
-        typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit; \
-        GLOBAL const word *const from = (GLOBAL const word *)l.data + (first - l.lead); \
+        typedef struct ALIGNED(EACH * sizeof(word)) { \
+            word w[EACH]; \
+        } unit; \
+        GLOBAL const word *const from = (GLOBAL const word *)l.data + (first - l.padding); \
         const word sign = (word)l.sign, infinite = (word)l.infinite; \
         ROLLED for (int round = 0; round < ROUNDS; round += LOADS) \
         { \
@@ -162,18 +164,19 @@ KERNEL_OF(runs_heads)
     const u64 all = ~(u64)0 >> (64 - 8 * bytes);
     key_line l;
 
-    l.data = keys + byte, l.stride = stride, l.lead = lead, l.end = lead + count, l.bytes = bytes;
+    l.data = keys + byte, l.stride = stride, l.padding = padding, l.end = padding + count,
+    l.bytes = bytes;
     l.sign = is_float ? all ^ all >> 1 : 0;
     l.infinite = is_float ? infinity_of((int)type) : all;
     const int beside = stride == 1 && ADDRESS(l.data) % (u64)bytes == 0 &&
-                       (ADDRESS(l.data) - (u64)(lead * bytes)) % (u64)(each * bytes) == 0;
+                       (ADDRESS(l.data) - (u64)(padding * bytes)) % (u64)(each * bytes) == 0;
 
     for (i64 part = group_index(); part < parts; part += group_count()) {
         const i64 end = (part + 1) * steps_each < steps ? (part + 1) * steps_each : steps;
         i64 found = 0;
         for (i64 tile = part * steps_each * KEYS_TILES; tile < end * KEYS_TILES; tile++) {
             const i64 first = tile * KEYS_TILE;
-            const int path = beside && first > l.lead && first + KEYS_TILE <= l.end ? bytes : 0;
+            const int path = beside && first > l.padding && first + KEYS_TILE <= l.end ? bytes : 0;
             if (path == 8) key_units_8(l, first, (LOCAL u8 *)units);
             if (path == 4) key_units_4(l, first, (LOCAL u8 *)units);
             if (path == 2) key_units_2(l, first, (LOCAL u8 *)units);
@@ -194,7 +197,9 @@ KERNEL_OF(runs_heads)
 /* Writes the offsets. runs: their number. counting: only the number is written, by one block. */
 KERNEL_OF(runs_places)
 {
-    typedef struct ALIGNED(16) { u32 w[KEYS_TILES]; } words;
+    typedef struct ALIGNED(16) {
+        u32 w[KEYS_TILES];
+    } words;
     SHARED u16 list[KEYS_LIST]; /* places of consecutive heads in the step */
     SHARED i64 scratch[KEYS_THREADS];
     SHARED u32 sums[2 * KEYS_THREADS];
@@ -236,7 +241,7 @@ KERNEL_OF(runs_places)
 
                 BARRIER();
                 for (u32 i = (u32)t; i < count_here; i += KEYS_THREADS)
-                    to[before + from + i] = step * KEYS_STEP + list[i] - lead;
+                    to[before + from + i] = step * KEYS_STEP + list[i] - padding;
                 BARRIER();
             }
 
@@ -288,8 +293,8 @@ KERNEL_OF(take)
     for (i64 i = group_index() * KEYS_THREADS + thread_index(); i < end; i += LOADS * step) {
         i64 at[LOADS];
         u64 v[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++)
-            at[k] = places[i + k * step < end ? i + k * step : i] * in_stride;
+        UNROLL for (int k = 0; k < LOADS; k++) at[k] =
+            places[i + k * step < end ? i + k * step : i] * in_stride;
         load_bits(v, x, at, (int)bytes);
         UNROLL for (int k = 0; k < LOADS; k++)
         {

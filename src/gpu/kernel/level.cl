@@ -10,7 +10,7 @@ fn maybe append_lanes(maybe before, amount done, state node, amount n, int count
     row_node_s(node, n, left, box);
     /* lane `count` has the fold of `before` and the nodes to its left */
     before.s = from_lane(row_start_s(before, done, n, left).s, count, box);
-    before.have = before.have || count;
+    before.exists = before.exists || count;
     return before;
 }
 

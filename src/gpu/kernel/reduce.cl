@@ -432,7 +432,7 @@ KERNEL_OF(reduce_single)
     if (spans && at >= 0 && at < spans * SPAN) v = find(v, x, at, box);
 #endif
     maybe whole;
-    whole.s = v, whole.have = 1;
+    whole.s = v, whole.exists = 1;
     if (lane_index()) return;
     store_reduced(out, b, 0, whole, b.n);
     end_epoch(status_table, epoch);

@@ -10,8 +10,7 @@ KERNEL_OF(down)
 {
     BATCH_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
-    BOX
-    const int level = (int)at_level, lane = lane_index();
+    BOX const int level = (int)at_level, lane = lane_index();
     b.x = (GLOBAL const u8 *)(nodes + level_base(b, level));
     GLOBAL state *to = prefix + prefix_base(b, level);
     GLOBAL const state *above = prefix + prefix_base(b, level + 1);
@@ -28,7 +27,7 @@ KERNEL_OF(down)
         state stack[2], left[5], e[2][QUAD];
         load_s(e, b, first, at, count);
         if (at)
-            rows[0].s = above[job], rows[0].have = 1;
+            rows[0].s = above[job], rows[0].exists = 1;
         else
             rows[0] = initial(seeds, s, b.p);
 
@@ -58,8 +57,7 @@ KERNEL_OF(scan)
 {
     VIEWS_OF_PARAMETERS;
     SEEDING_OF_PARAMETERS;
-    BOX
-    chunk_scan c;
+    BOX chunk_scan c;
     c.b = b, c.out = out, c.exclusive = exclusive, c.last = ROWS_E - 1;
 
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
@@ -70,14 +68,13 @@ KERNEL_OF(scan)
         state stack[LOG_ROWS_E + 1];
         c.s = s, c.at = at, c.n = n, c.after = nothing(b.p).s;
         if (at)
-            rows[0].s = prefix[job], rows[0].have = 1;
+            rows[0].s = prefix[job], rows[0].exists = 1;
         else
             rows[0] = initial(seeds, s, b.p);
         if (at + (1 << ELEMENTS_LOG) <= n) c.after = prefix[job + 1];
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, n);
-        UNROLL for (int r = 0; r < ROWS_E; r++)
-            scan_row(c, e[r], r, rows, stack, box);
+        UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(c, e[r], r, rows, stack, box);
     }
 }
 
@@ -116,12 +113,12 @@ fn void store_down(column_results r, int count, const maybe *w, i64 i)
         GLOBAL u8 *at = r.to + k * r.step;
         maybe v; /* no pointer into w, so that w stays in registers */
         v.s = choose(r.exclusive != 0, w[k].s, w[k + 1].s),
-        v.have = r.exclusive ? w[k].have : w[k + 1].have;
+        v.exists = r.exclusive ? w[k].exists : w[k + 1].exists;
         if (k >= count) continue;
 #if OP_LANES == 1
 
         if (aligned) {
-            *(GLOBAL result *)at = v.have ? lower(v.s, (real)(p.origin + n + k), 0, p) : empty(p);
+            *(GLOBAL result *)at = v.exists ? lower(v.s, (real)(p.origin + n + k), 0, p) : empty(p);
             continue;
         }
 #endif
@@ -193,12 +190,12 @@ fn void start_parts(column_part *c, maybe before, amount done, const state *left
                                 (amount)c->size * (1 << k));
         const int right = part >> k & 1;
         before.s = choose(right, with.s, before.s);
-        before.have = right ? 1 : before.have;
+        before.exists = right ? 1 : before.exists;
     }
 
     c->start = before;
     c->after.s = from_lane(before.s, (lane + (1 << log)) & (LANES - 1), box);
-    c->after.have = 1;
+    c->after.exists = 1;
 }
 
 KERNEL_OF(scan_columns)
@@ -224,7 +221,7 @@ KERNEL_OF(scan_columns)
         c.count = left > c.size ? c.size : left > 0 ? (int)left : 0;
         c.x = b.x + (start_of(b, s) + c.at * b.stride) * TL_SIZE;
         to.to = place(out, b, s, c.at);
-        if (chunk) before.s = here[0], before.have = 1;
+        if (chunk) before.s = here[0], before.exists = 1;
         if (parts > 1 && c.count == c.size) node = fold_column(c.x, c.step, c.at, c.size, b.p);
         fold_parts(left_of, node, c.size, (int)log, box);
         start_parts(&c, before, b.p.origin + begin, left_of, (int)log, box);

@@ -108,9 +108,9 @@ fn void look_back(column_status d, LOCAL down_memory *memory, down_tile t, i64 c
     if (last) {
 #undef ITEM
 #define ITEM(j) memory->warps[j][lane]
-        const state own = NODE_8(ITEM, 0, d.rows / TILE_WARPS);
-        if (t.publishes) publish_node(d, 0, k, column, own);
-        memory->nodes[0][digit_of(k, 0)][lane] = own;
+        const state tile_node = NODE_8(ITEM, 0, d.rows / TILE_WARPS);
+        if (t.publishes) publish_node(d, 0, k, column, tile_node);
+        memory->nodes[0][digit_of(k, 0)][lane] = tile_node;
     }
     if (t.ended) {
         poll_nodes(d, memory, k, column, 0, t.ended);
@@ -134,9 +134,9 @@ fn maybe tile_start(column_status d, LOCAL down_memory *memory, maybe v, i64 k, 
 {
     ROLLED for (int l = ends < d.levels ? d.levels - 1 : ends; l >= 0 && l >= ends; l--)
     {
-        const int log = COLUMN_LOG * l, own = l == ends, digit = digit_of(k, l);
+        const int log = COLUMN_LOG * l, with_tile = l == ends, digit = digit_of(k, l);
         const amount done = d.origin + (k >> log >> COLUMN_LOG << COLUMN_LOG << log) * d.rows;
-        v = append_nodes(v, done, memory->nodes[l], digit + own, (amount)(d.rows << log));
+        v = append_nodes(v, done, memory->nodes[l], digit + with_tile, (amount)(d.rows << log));
     }
     return v;
 }

@@ -67,19 +67,19 @@ fn void put_part(LOCAL u8 *part, const held e, int loaded, batch b, i64 start, i
         return;
     }
     if (loaded == LOADED_WORDS) {
-        UNROLL for (int k = 0; k < 4 * LINES; k++)
-            *word_at(stage, k * LANES + lane) = e[k / 4].w[k % 4];
+        UNROLL for (int k = 0; k < 4 * LINES; k++) * word_at(stage, k * LANES + lane) =
+            e[k / 4].w[k % 4];
         return;
     }
     ROLLED for (int q = lane; q < full; q += SOME * LANES)
     {
         elem v[SOME];
-        UNROLL for (int k = 0; k < SOME; k++)
-            v[k] = *(GLOBAL const elem *)(x + (q + k * LANES) * step);
-        UNROLL for (int k = 0; k < SOME; k++) *element_at(stage, q + k * LANES) = v[k];
+        UNROLL for (int k = 0; k < SOME; k++) v[k] =
+            *(GLOBAL const elem *)(x + (q + k * LANES) * step);
+        UNROLL for (int k = 0; k < SOME; k++) * element_at(stage, q + k * LANES) = v[k];
     }
-    ROLLED for (int q = full + lane; q < count; q += LANES)
-        *element_at(stage, q) = load_element(x + q * step);
+    ROLLED for (int q = full + lane; q < count; q += LANES) * element_at(stage, q) =
+        load_element(x + q * step);
 }
 
 #if !OP_EXACT
@@ -119,8 +119,8 @@ fn state lane_node(LOCAL const u8 *part, batch b, i64 at)
 #if PARTIALS && !FINDS
     lane_partial t = partial_none(p);
 
-    UNROLL for (int j = 0; j < LINES; j++)
-        t = partial_pack(t, stage[LINE_PLACE(u + j)], i + j * PACK, p);
+    UNROLL for (int j = 0; j < LINES; j++) t =
+        partial_pack(t, stage[LINE_PLACE(u + j)], i + j * PACK, p);
     return partial_state(partial_span(t, i));
 #else
     state v;
@@ -157,7 +157,7 @@ fn maybe line_scan(result *w, bundle e, maybe q, i64 i, i64 exclusive, par p)
         const maybe after = then(q, lift_e(pack_element(e, k), i + k, p), done, 1);
         const state s = choose(exclusive != 0, q.s, after.s);
         w[k] = lower(s, (real)(done + !exclusive), 0, p);
-        if (!k) w[k] = exclusive && !q.have ? empty(p) : w[k];
+        if (!k) w[k] = exclusive && !q.exists ? empty(p) : w[k];
         q = after;
     }
     return q;
@@ -177,9 +177,8 @@ fn bundle line_of(const result *w)
 #else
     bundle v;
     UNROLL for (int k = 0; k < 4; k++) v.w[k] = 0;
-    UNROLL for (int k = 0; k < PACK; k++)
-        v.w[k * TL_SIZE / 4] |= ((u32)w[k] & (u32)(((u64)1 << (8 * TL_SIZE)) - 1))
-                                << (8 * TL_SIZE * k) % 32;
+    UNROLL for (int k = 0; k < PACK; k++) v.w[k * TL_SIZE / 4] |=
+        ((u32)w[k] & (u32)(((u64)1 << (8 * TL_SIZE)) - 1)) << (8 * TL_SIZE * k) % 32;
     return v;
 #endif
 }
@@ -212,9 +211,9 @@ fn void scan_octets(chunk_scan c, LOCAL bundle *stage, maybe start, i64 i)
             const state v = choose(c.exclusive != 0, s[k].s, s[k + 1].s);
             w[k] = lower(v, (real)(p.origin + i + g * OCTET + k + !c.exclusive), 0, p);
         }
-        if (g == 0) w[0] = c.exclusive && !start.have ? empty(p) : w[0];
-        UNROLL for (int j = 0; j < OCTET_LINES; j++)
-            stage[LINE_PLACE(u + j)] = line_of(w + j * PACK);
+        if (g == 0) w[0] = c.exclusive && !start.exists ? empty(p) : w[0];
+        UNROLL for (int j = 0; j < OCTET_LINES; j++) stage[LINE_PLACE(u + j)] =
+            line_of(w + j * PACK);
     }
 }
 #endif
@@ -249,11 +248,11 @@ fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state node, LOCAL 
     WARP_BARRIER();
 
     if (lines) {
-        UNROLL for (int r = 0; r < LINES; r++)
-            ((GLOBAL bundle *)to)[r * LANES + lane] = stage[LINE_PLACE(r * LANES + lane)];
+        UNROLL for (int r = 0; r < LINES; r++)((GLOBAL bundle *)to)[r * LANES + lane] =
+            stage[LINE_PLACE(r * LANES + lane)];
     } else if (full && ADDRESS(to) % 4 == 0) {
-        UNROLL for (int k = 0; k < 4 * LINES; k++)
-            ((GLOBAL u32 *)to)[k * LANES + lane] = *word_at(stage, k * LANES + lane);
+        UNROLL for (int k = 0; k < 4 * LINES; k++)((GLOBAL u32 *)to)[k * LANES + lane] =
+            *word_at(stage, k * LANES + lane);
     } else {
         ROLLED for (int q = lane; q < count; q += LANES)
             store_bytes(to + q * c.out.stride * TL_SIZE, *(LOCAL result *)element_at(stage, q));
@@ -265,9 +264,8 @@ fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state node, LOCAL 
         result w[PACK];
         start = line_scan(w, stage[LINE_PLACE(u + j)], start, i + j * PACK, c.exclusive, c.b.p);
         if (lines) {
-            UNROLL for (int k = 0; k < PACK; k += QUAD)
-                store_pair(even + (j * PACK + k) * 8, even + (LANE_ITEMS_L + j * PACK + k) * 8,
-                           w + k);
+            UNROLL for (int k = 0; k < PACK; k += QUAD) store_pair(
+                even + (j * PACK + k) * 8, even + (LANE_ITEMS_L + j * PACK + k) * 8, w + k);
         } else {
             UNROLL for (int k = 0; k < PACK; k++)
             {

@@ -19,12 +19,12 @@ fn maybe initial(seeding seeds, i64 s, par p)
     maybe r = nothing(p);
     if (seeds.seeded == SEED_STATES) {
         r.s = unpack((GLOBAL const u8 *)seeds.init + s * PACKED);
-        r.have = 1;
+        r.exists = 1;
     }
 #if OP_SEED
     if (seeds.seeded == SEED_VALUE) {
         r.s = seed(seeds.init[0], p);
-        r.have = 1;
+        r.exists = 1;
     }
 #endif
     return r;
@@ -51,15 +51,15 @@ fn void scan_eight(maybe *s, state *node, const elem *e, i64 i, par p)
 typedef struct {
     batch b;
     results out;
-    i64 s, at, n;  /* the sequence; the index of the chunk's first element; the sequence's length */
+    i64 s, at, n; /* the sequence; the index of the chunk's first element; the sequence's length */
     i64 exclusive;
-    int last;      /* number of the chunk's last row */
-    state after;   /* S after the chunk, if it is full */
+    int last;    /* number of the chunk's last row */
+    state after; /* S after the chunk, if it is full */
 } chunk_scan;
 
 /* Stores the results of a lane's quad that have indices below n. row: index of the warp's first
- * result. known: every state of this warp is there. */
-fn void store_quad(chunk_scan c, i64 row, const maybe *v, int known)
+ * result. all_exist: every state of this warp is there. */
+fn void store_quad(chunk_scan c, i64 row, const maybe *v, int all_exist)
 {
     const i64 i = row + lane_index() * QUAD;
     const par p = c.b.p;
@@ -67,7 +67,7 @@ fn void store_quad(chunk_scan c, i64 row, const maybe *v, int known)
     const amount n0 = p.origin + i + !c.exclusive; /* elements of the first result */
     GLOBAL u8 *at = place(c.out, c.b, c.s, row);
 
-    const int full = known && c.out.stride == 1 && row + LANES * QUAD <= c.n;
+    const int full = all_exist && c.out.stride == 1 && row + LANES * QUAD <= c.n;
     if (full && ADDRESS(at) % QUAD_OUT_ALIGN == 0) {
         result w[QUAD];
         UNROLL for (int k = 0; k < QUAD; k++) w[k] = lower(v[k].s, (real)(n0 + k), 0, p);
@@ -76,8 +76,8 @@ fn void store_quad(chunk_scan c, i64 row, const maybe *v, int known)
     }
 
     if (SKIPS && full && ADDRESS(at) % sizeof(result) == 0) {
-        UNROLL for (int k = 0; k < QUAD; k++)
-            ((GLOBAL result *)at)[lane_index() * QUAD + k] = lower(v[k].s, (real)(n0 + k), 0, p);
+        UNROLL for (int k = 0; k < QUAD; k++)((GLOBAL result *)at)[lane_index() * QUAD + k] =
+            lower(v[k].s, (real)(n0 + k), 0, p);
         return;
     }
 #endif
@@ -112,7 +112,7 @@ fn void scan_row(chunk_scan c, const elem *x, int r, maybe *rows, state *stack, 
     /* S after a quad is the next lane's start; after a row, the next row's; after a chunk,
      * `after`. */
     v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
-    v[4].have = 1;
+    v[4].exists = 1;
 
     /* The states are moved so that there is only one call of store_quad. Two calls would double the
      * code, and PoCL 5.0 aborts over them (see BARRIER in prelude_opencl.h). */
@@ -121,5 +121,5 @@ fn void scan_row(chunk_scan c, const elem *x, int r, maybe *rows, state *stack, 
         UNROLL for (int k = 0; k < QUAD; k++) v[k] = v[k + 1];
     }
 
-    store_quad(c, c.at + r * LANES * QUAD, v, !c.exclusive || rows[r].have);
+    store_quad(c, c.at + r * LANES * QUAD, v, !c.exclusive || rows[r].exists);
 }

@@ -47,9 +47,9 @@ fn void publish_node(node_table d, int level, i64 s, i64 k, state v)
 
 /* Polls until the nodes to the left of tile k are published. After: for each level to `top`,
  * v[level] is the node whose number is the lane, in the lanes below the tile's digit of that level;
- * in the others it is `own`. All are polled together, because one access takes almost a
+ * in the others it is `node`. All are polled together, because one access takes almost a
  * microsecond; then only those that are missing, because polls delay the loads of elements. */
-fn void neighbours(node_table d, i64 s, i64 k, int top, state own, state *v)
+fn void neighbours(node_table d, i64 s, i64 k, int top, state node, state *v)
 {
     const int lane = lane_index();
     const u64 epoch = *d.epoch;
@@ -61,7 +61,7 @@ fn void neighbours(node_table d, i64 s, i64 k, int top, state own, state *v)
         missing |= (l <= top && lane < (number & 31)) << l;
         place[l] = base + (int)s * row_places(d, l) + (number & ~31) + lane;
         base += d.rows * row_places(d, l);
-        v[l] = own;
+        v[l] = node;
     }
     while (missing) {
         int awaited = 0;
@@ -82,24 +82,24 @@ fn int groups_ended(i64 k)
     return ends;
 }
 
-/* Publishes the nodes of the groups that tile k ends. own: the tile's node, published already.
+/* Publishes the nodes of the groups that tile k ends. node: the tile's node, published already.
  * Returns the node of the largest group. */
-fn state publish_groups(node_table d, i64 s, i64 k, state own, LOCAL state *box)
+fn state publish_groups(node_table d, i64 s, i64 k, state node, LOCAL state *box)
 {
     const int ends = groups_ended(k);
     state left[5], v[STATUS_LEVELS];
-    if (!ends) return own;
+    if (!ends) return node;
 
-    neighbours(d, s, k, ends - 1, own, v);
+    neighbours(d, s, k, ends - 1, node, v);
     UNROLL for (int l = 0; l < STATUS_LEVELS; l++)
     {
         if (l >= ends) continue;
-        own = row_node_s(choose(lane_index() == 31, own, v[l]),
-                         (i64)1 << (TILE_LOG + RADIX_LOG * l), left, box);
-        publish_node(d, l + 1, s, k >> (RADIX_LOG * (l + 1)), own);
+        node = row_node_s(choose(lane_index() == 31, node, v[l]),
+                          (i64)1 << (TILE_LOG + RADIX_LOG * l), left, box);
+        publish_node(d, l + 1, s, k >> (RADIX_LOG * (l + 1)), node);
     }
 
-    return own;
+    return node;
 }
 
 /* ---- the roles; all warps of a block are in turn i at the same time ---- */
@@ -114,7 +114,7 @@ typedef struct {
     /* the node of the largest group that a tile ends, or the tile's own */
     state posted[PAIR];
     state before[PAIR], after[PAIR]; /* S before a tile; S after it, if it is full */
-    int have[PAIR];                  /* 0: `before` is none */
+    int exists[PAIR];                /* 0: `before` is none */
     u64 epoch;
 } rings;
 
@@ -128,7 +128,7 @@ typedef struct {
     GLOBAL u64 *table; /* its head counts tickets */
     seeding seeds;
     i64 jobs, last; /* last: the number of the launch's last ticket */
-    int one;        /* each block has one tile */
+    int single;     /* each block has one tile */
     LOCAL state *box;
     LOCAL u8 *stages; /* the elements of STAGES tiles */
 } task;
@@ -148,9 +148,9 @@ fn scan_tile tile_of(task t, i64 job)
 
 fn int is_full(task t, scan_tile p) { return (p.k + 1) << TILE_LOG <= t.b.n; }
 
-/* The look-back: S before a tile, and after it if the tile is full. own: the result of
+/* The look-back: S before a tile, and after it if the tile is full. node: the result of
  * publish_groups. A warp of its own, so that the publisher never waits for it. */
-fn void look_back(task t, scan_tile p, state own, maybe *before, maybe *after, LOCAL state *box)
+fn void look_back(task t, scan_tile p, state node, maybe *before, maybe *after, LOCAL state *box)
 {
     const i64 k = p.k, origin = t.b.p.origin;
     const int ends = is_full(t, p) ? groups_ended(k) : 0,
@@ -161,7 +161,7 @@ fn void look_back(task t, scan_tile p, state own, maybe *before, maybe *after, L
      * that. */
     const int together = sizeof(state) <= 4;
 
-    neighbours(t.d, p.s, k, top, own, v);
+    neighbours(t.d, p.s, k, top, node, v);
     *after = start;
     UNROLL for (int level = STATUS_LEVELS - 1; together && level >= 0; level--)
         row_node_s(v[level], (i64)1 << (TILE_LOG + RADIX_LOG * level), left[level], box);
@@ -178,11 +178,11 @@ fn void look_back(task t, scan_tile p, state own, maybe *before, maybe *after, L
 
         if (level == ends) {
             after->s = from_lane(starts.s, (digit + 1) & 31, box);
-            after->have = 1;
+            after->exists = 1;
         }
 
         start.s = from_lane(starts.s, digit, box);
-        start.have = start.have || digit > 0;
+        start.exists = start.exists || digit > 0;
     }
 
     *before = start;
@@ -199,7 +199,7 @@ fn void publish_turn(task t, LOCAL rings *r, int i, LOCAL state *box)
     i64 more = t.jobs; /* used at the end only, because the atomic takes a while */
 
     if (lane == 0 && i == -STAGES) r->epoch = begin_epoch(t.table);
-    if (lane == 0 && (!t.one || i == 0)) more = (i64)atomicAdd(t.table, (u64)1);
+    if (lane == 0 && (!t.single || i == 0)) more = (i64)atomicAdd(t.table, (u64)1);
     state v = RING(r->nodes, NODES_KEPT, i + 2)[lane & (TILE_WARPS - 1)];
     UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v =
         meet(v, exchange(v, m, box), (lane & m) != 0, m * SINGLE_ITEMS);
@@ -223,7 +223,7 @@ fn void look_back_turn(task t, LOCAL rings *r, int i, LOCAL state *box)
     maybe before, after;
     look_back(t, p, RING(r->posted, PAIR, i + 1), &before, &after, box);
     if (lane_index() == 0) {
-        RING(r->before, PAIR, i + 1) = before.s, RING(r->have, PAIR, i + 1) = before.have;
+        RING(r->before, PAIR, i + 1) = before.s, RING(r->exists, PAIR, i + 1) = before.exists;
         RING(r->after, PAIR, i + 1) = after.s;
     }
 }
@@ -236,12 +236,12 @@ fn chunk_scan chunk_of(task t, const LOCAL rings *r, int i, int warp, maybe *bef
     state left[5];
     maybe tile;
 
-    tile.s = RING(r->before, PAIR, i), tile.have = RING(r->have, PAIR, i);
+    tile.s = RING(r->before, PAIR, i), tile.exists = RING(r->exists, PAIR, i);
     const state node = RING(r->nodes, NODES_KEPT, i)[lane_index() & (TILE_WARPS - 1)];
     row_node_s(node, SINGLE_ITEMS, left, t.box); /* lane k has the node of part k */
     const maybe starts = row_start_s(tile, t.b.p.origin + (p.k << TILE_LOG), SINGLE_ITEMS, left);
     before->s = from_lane(starts.s, warp, t.box);
-    before->have = tile.have || warp > 0;
+    before->exists = tile.exists || warp > 0;
 
     c.b = t.b, c.out = t.out, c.s = p.s, c.n = t.b.n;
     c.at = (p.k << TILE_LOG) + warp * SINGLE_ITEMS;
@@ -293,14 +293,14 @@ KERNEL_OF(scan_single)
     const int warp = thread_index() / LANES;
     task t;
     t.b = b, t.out = out, t.table = status_table, t.seeds = seeds;
-    t.jobs = jobs, t.one = group_count() == jobs;
-    t.last = t.one ? jobs - 1 : jobs + (STAGES + 1) * group_count() - 1;
+    t.jobs = jobs, t.single = group_count() == jobs;
+    t.last = t.single ? jobs - 1 : jobs + (STAGES + 1) * group_count() - 1;
     t.box = box, t.stages = LOCAL_MEMORY;
     t.d.words = status_table + STATUS_HEADER / 8, t.d.epoch = &r.epoch, t.d.rows = (int)b.seqs,
     t.d.tiles = (int)tiles, t.d.levels = (int)levels;
 
     if (thread_index() == TILE_WARPS * LANES)
-        r.taken[0] = t.one ? group_index() : (i64)atomicAdd(status_table, (u64)1);
+        r.taken[0] = t.single ? group_index() : (i64)atomicAdd(status_table, (u64)1);
     BARRIER();
 
     for (int i = -STAGES; i < 0 || RING(r.taken, TAKEN, i) < jobs; i++) {

@@ -68,16 +68,16 @@ fn void fold_share(wave_tile t, LOCAL wave_memory *m, LOCAL state *box)
     }
 }
 
-/* Polls for the nodes of the tiles to the left. words: the node of the sequence's first tile; own:
- * that of this tile. */
-fn void poll_tiles(wave_tile t, LOCAL wave_memory *m, GLOBAL const u64 *words, state own,
+/* Polls for the nodes of the tiles to the left. words: the node of the sequence's first tile;
+ * tile_node: that of this tile. */
+fn void poll_tiles(wave_tile t, LOCAL wave_memory *m, GLOBAL const u64 *words, state tile_node,
                    LOCAL state *box)
 {
     const int lane = lane_index(), group = (int)(t.k >> RADIX_LOG);
     state left[5];
     for (int g = thread_index() / LANES; g <= group; g += TILE_WARPS + 2) {
         const i64 number = (i64)g << RADIX_LOG | lane;
-        state v = own;
+        state v = tile_node;
         if (number < t.k)
             while (state_missing(words, number, &v, m->epoch)) continue;
         WARP_BARRIER();
@@ -117,7 +117,7 @@ fn void scan_share(wave_tile t, LOCAL const wave_memory *m, results out, seeding
         maybe before;
         c.at = part_at(t, p);
         if (c.at >= t.b.n) break;
-        before.s = from_lane(starts.s, p, box), before.have = start.have || p;
+        before.s = from_lane(starts.s, p, box), before.exists = start.exists || p;
         c.after = from_lane(starts.s, (p + 1) & 31, box);
         if (p == t.count - 1) c.after = after;
         LOCAL u8 *const part = elements_of(t, p);
@@ -146,11 +146,13 @@ KERNEL_OF(scan_single)
     }
     BARRIER();
 
-    state own = m.parts[lane_index() & (t.count - 1)];
+    state tile_node = m.parts[lane_index() & (t.count - 1)];
     for (int j = 1; j < t.count; j <<= 1)
-        own = meet(own, exchange(own, j, box), (lane_index() & j) != 0, j * SINGLE_ITEMS);
-    if (thread_index() == 0 && part_at(t, t.count) <= b.n) publish_state(words, t.k, own, m.epoch);
-    poll_tiles(t, &m, words, own, box);
+        tile_node =
+            meet(tile_node, exchange(tile_node, j, box), (lane_index() & j) != 0, j * SINGLE_ITEMS);
+    if (thread_index() == 0 && part_at(t, t.count) <= b.n)
+        publish_state(words, t.k, tile_node, m.epoch);
+    poll_tiles(t, &m, words, tile_node, box);
     BARRIER();
     if (warp < TILE_WARPS) scan_share(t, &m, out, seeds, box);
 }

@@ -32,9 +32,9 @@ fn void fold_short_part(part_nodes *f, const elem *e, const int columns, const i
     }
 }
 
-/* Appends these elements to v[c], which is S of those before them, if there are any (have). For
+/* Appends these elements to v[c], which is S of those before them, if there are any (exists). For
  * narrow elements n says so after the first node, which takes fewer registers. */
-fn void append_short_part(state *v, int have, const part_nodes *f, const int columns,
+fn void append_short_part(state *v, int exists, const part_nodes *f, const int columns,
                           column_part r)
 {
     UNROLL for (int i = PART_LOG - 1; i >= 0; i--)
@@ -43,12 +43,12 @@ fn void append_short_part(state *v, int have, const part_nodes *f, const int col
         UNROLL for (int c = 0; c < columns; c++)
         {
             const state node = f[c].node[i];
-            if (TL_SIZE < 4 ? have || r.n >> (i + 1) : have)
+            if (TL_SIZE < 4 ? exists || r.n >> (i + 1) : exists)
                 v[c] = COMBINE(v[c], node, r.at + (r.n >> (i + 1) << (i + 1)), 1 << i);
             else
                 v[c] = node;
         }
-        have |= TL_SIZE >= 4;
+        exists |= TL_SIZE >= 4;
     }
 }
 
@@ -72,7 +72,7 @@ fn void columns_of_thread(batch b, results out, const int each)
         maybe v = nothing(b.p);
         fold_short_part(&nodes, e + c * most, 1, most, all, b.p);
         append_short_part(&v.s, 0, &nodes, 1, all);
-        v.have = n > 0;
+        v.exists = n > 0;
         if (s < b.seqs) store_reduced(out, b, s, v, n);
     }
 }
@@ -189,7 +189,7 @@ fn void parts_of_columns(batch b, results out, int log, const int more, LOCAL st
         node += column;
         maybe all = append_nodes(nothing(b.p), node, large, size, 0, log);
         if (more) all = append_nodes(all, node + (large << log), small, PART, large * size, log);
-        append_short_part(&all.s, TL_SIZE < 4 || all.have, &nodes, 1, after);
+        append_short_part(&all.s, TL_SIZE < 4 || all.exists, &nodes, 1, after);
         store_reduced(out, b, s, all, n);
     }
 }
@@ -300,7 +300,7 @@ KERNEL_OF(whole_columns)
         maybe v = append_parts(high_node, high_stack, high, nothing(b.p));
         if (is_last_part(high)) high_node[column] = v.s;
         BARRIER();
-        v.s = high_node[column], v.have = chunks > 0;
+        v.s = high_node[column], v.exists = chunks > 0;
         v = append_parts(node, stack, low, v);
         if (is_last_part(low)) store_reduced(out, b, s, v, b.n);
         BARRIER();

@@ -74,8 +74,8 @@ fn pair no_pair()
     return e;
 }
 #undef lift
-#define lift lift_pair
-#define elem pair
+#define lift       lift_pair
+#define elem       pair
 #define NO_ELEMENT no_pair()
 #if TL_SIZE == 1
 #undef TL_SIZE
@@ -96,10 +96,10 @@ fn pair no_pair()
 
 /* ---- states that may be absent ---- */
 
-/* A state, or none: then have is 0. */
+/* A state, or none: then exists is 0. */
 typedef struct {
     state s;
-    int have;
+    int exists;
 } maybe;
 
 /* a if c is true, else b; of each field, without a branch. */
@@ -120,9 +120,9 @@ fn maybe then(maybe a, state b, amount na, amount nb)
 #if OP_NEUTRAL
     r.s = COMBINE(a.s, b, na, nb);
 #else
-    r.s = choose(a.have, COMBINE(a.s, b, na, nb), b);
+    r.s = choose(a.exists, COMBINE(a.s, b, na, nb), b);
 #endif
-    r.have = 1;
+    r.exists = 1;
     return r;
 }
 
@@ -130,8 +130,7 @@ fn maybe then(maybe a, state b, amount na, amount nb)
 #define SIZE_OF(type, f) +(int)sizeof(type)
 enum { PACKED = 0 OP_FIELDS(SIZE_OF) };
 #undef SIZE_OF
-far_fn void pack(GLOBAL u8 *to, state v)
-{
+far_fn void pack(GLOBAL u8 *to, state v){
 #define PACK(type, f) \
     { \
         const u8 *from = (const u8 *)&v.f; \
@@ -167,7 +166,7 @@ fn maybe nothing(par p)
     OP_FIELDS(ZERO)
 #undef ZERO
 #endif
-    r.have = 0;
+    r.exists = 0;
     return r;
 }
 

@@ -261,7 +261,7 @@ static void cl_close(tl_gpu *gpu)
     close_queues(g);
     release_ranges(g);
     if (g->context) tl_cl.clReleaseContext(g->context);
-    if (g->own) tl_cl.clReleaseContext(g->own);
+    if (g->device_context) tl_cl.clReleaseContext(g->device_context);
     free(g);
 }
 
@@ -285,9 +285,9 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
                           .local_bytes = (int64_t)tl_opencl_number(id, CL_DEVICE_LOCAL_MEM_SIZE) -
                                          STATIC_LOCAL_MOST},
                  .id = id};
-    g->own = tl_cl.clCreateContext(NULL, 1, &g->id, NULL, NULL, &error);
-    if (g->own && !(error = tl_cl.clRetainContext(g->own))) {
-        g->context = g->own;
+    g->device_context = tl_cl.clCreateContext(NULL, 1, &g->id, NULL, NULL, &error);
+    if (g->device_context && !(error = tl_cl.clRetainContext(g->device_context))) {
+        g->context = g->device_context;
         error = open_queues(g, NULL);
     }
 
@@ -306,14 +306,13 @@ static void nothing_to_do(tl_gpu *gpu) {}
 
 static tally_status cl_wait(tl_gpu *gpu, tally *ctx)
 {
-    cl_int error = tl_cl.clFinish(((opencl *)gpu)->queue[TL_RUN]);
-    return tl_opencl_check(ctx, error, "clFinish");
+    return tl_opencl_check(ctx, tl_cl.clFinish(((opencl *)gpu)->queue[TL_RUN]), "clFinish");
 }
 
 /* The cl_context of a queue; NULL: of ours. */
 static cl_int context_of(const opencl *g, void *stream, cl_context *context)
 {
-    *context = g->own;
+    *context = g->device_context;
     return stream ? tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_CONTEXT, sizeof *context, context,
                                                 NULL)
                   : CL_SUCCESS;

@@ -129,7 +129,8 @@ typedef struct {
 typedef struct {
     tl_gpu base;
     cl_device_id id;
-    cl_context context, own; /* own: made by us; context: own, or that of the caller's queue */
+    cl_context context;        /* device_context, or that of the caller's queue */
+    cl_context device_context; /* made by cl_open */
     cl_command_queue queue[TL_LANES];
     cl_event events[TL_EVENTS_ALL];
     range *ranges;

@@ -57,9 +57,10 @@ static tally_status check_file(tl_part *p)
     return good ? TALLY_OK : tl_bad_data_on(of, "is no NetCDF file: %s", p->header.why);
 }
 
-/* The shape of the first part is that of the array; another part differs only along the join. */
-static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v,
-                          const tally_file_options *o)
+/* Reads the shape of a part. That of the first part becomes the array's; the shape of another part
+ * may differ from it only along the join. */
+static tally_status read_shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v,
+                               const tally_file_options *o)
 {
     tl_netcdf *const n = f->netcdf;
     const tl_part *const first = n->parts;
@@ -102,9 +103,9 @@ static tally_status shape(tally_file *f, tl_part *p, const tl_netcdf_variable *v
     return TALLY_OK;
 }
 
-/* The chunks of the variable, and the memory of a layer: all chunks with the same position along
- * dimension 0. Without chunks, or if a layer does not fit `memory` (0: the default), layer_bytes
- * stays 0. `bytes` and `count` saturate above CACHE_MOST. */
+/* Finds the chunks of the variable, and the memory of a layer: all chunks with the same position
+ * along dimension 0. Without chunks, or if a layer does not fit `memory` (0: the default),
+ * layer_bytes stays 0. `bytes` and `count` saturate above CACHE_MOST. */
 static void find_chunks(tally_file *f, tl_part *p, int64_t memory)
 {
     const tl_netcdf *const n = f->netcdf;
@@ -188,7 +189,7 @@ static tally_status open_part(tally_file *f, tl_part *p, const tally_file_option
 
     TL_TRY(check_file(p));
     TL_TRY(find(f, p, o, &v));
-    TL_TRY(shape(f, p, &v, o));
+    TL_TRY(read_shape(f, p, &v, o));
     TL_TRY(tl_packing_read(&p->of, v.type, o->dtype, &p->packing));
     TL_TRY(tl_part_whole(p, &p->of));
 

@@ -267,6 +267,5 @@ int tl_unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int
 {
     assert(n >= 0);
     TL_LAW_FP;
-    const int whole = unpack(p, stored, out, n, bad);
-    return whole;
+    return unpack(p, stored, out, n, bad);
 }

@@ -121,9 +121,9 @@ typedef struct {
     LOCAL i64 *sums;        /* [EXACT_LEVELS][LANES] */
 } narrow;
 
-/* The registers' integers of a row's items. After: the sums in the row's first lane;
- * words[NARROW_WIDE] and *any: a row (any row of the block) does not fit. All lanes of the block
- * must call it. */
+/* Adds a row's items in registers, and the registers of its lanes. After: the row's first lane has
+ * the sums; words[NARROW_WIDE] says that the row does not fit, *any that some row of the block does
+ * not. All lanes of the block must call it. */
 fn void narrow_sums(narrow r, i64 flags)
 {
     const int t = thread_index();
@@ -196,6 +196,7 @@ fn wide_integer wide_add(wide_integer a, i64 x, int by)
     return a;
 }
 
+/* The number of zero bits above the highest set bit. */
 fn int zeros_above(u64 x) { return x >> 32 ? high_zeros((u32)(x >> 32)) : 32 + high_zeros((u32)x); }
 
 /* The result of a row from the sums of its registers; never -0. */

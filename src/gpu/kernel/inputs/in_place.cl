@@ -19,7 +19,7 @@ fn int can_load_e(batch b, i64 first)
 }
 
 /* Makes an element: x, or the pair. there: 0 if it is absent. */
-fn elem made(input x, input y, int there, u64 left_out)
+fn elem make_element(input x, input y, int there, u64 left_out)
 {
 #if TL_BITS
     x = there ? quieted(x) : input_of_bits(left_out);
@@ -44,7 +44,7 @@ fn elem element_at(batch b, i64 place)
     there = bit_at(b.x_there, b.x_bit + place);
     if (OP_INPUTS == 2) there &= bit_at(b.y_there, b.y_bit + place);
 #endif
-    return made(x, y, there, b.left_out);
+    return make_element(x, y, there, b.left_out);
 }
 
 /* What a lane has loaded of a row: its quad, and the bytes that have its bits. */
@@ -93,8 +93,10 @@ fn void take(elem *e, pending a, batch b, i64 first)
 #else
     const input_quad y = a.x;
 #endif
-    e[0] = made(a.x.x, y.x, there & 1, b.left_out), e[1] = made(a.x.y, y.y, there & 2, b.left_out);
-    e[2] = made(a.x.z, y.z, there & 4, b.left_out), e[3] = made(a.x.w, y.w, there & 8, b.left_out);
+    e[0] = make_element(a.x.x, y.x, there & 1, b.left_out),
+    e[1] = make_element(a.x.y, y.y, there & 2, b.left_out);
+    e[2] = make_element(a.x.z, y.z, there & 4, b.left_out),
+    e[3] = make_element(a.x.w, y.w, there & 8, b.left_out);
 }
 
 /* Loads `rows` rows of a chunk from element `at` of a sequence on. Elements from `limit` on repeat
@@ -112,8 +114,8 @@ fn void load_rows(elem (*e)[QUAD], const int rows, batch b, i64 start, i64 at, i
             if (limit <= 0) {
                 UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;
             } else if (!SKIPS || at + r * LANES * QUAD < limit) {
-                UNROLL for (int k = 0; k < QUAD; k++)
-                    e[r][k] = element_at(b, start + (i + k < limit ? i + k : limit - 1));
+                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] =
+                    element_at(b, start + (i + k < limit ? i + k : limit - 1));
             }
         }
     }

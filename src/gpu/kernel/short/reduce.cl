@@ -126,7 +126,7 @@ fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL 
     with = then(start, choose(rest & 2, q[2], q[0]), first + (rest & 2), 1);
     if (rest & 1) start = with;
     before.s = from_lane(start.s, rest / QUAD, box);
-    before.have = before.have || rest;
+    before.exists = before.exists || rest;
 
     return before;
 }

@@ -22,9 +22,9 @@ typedef struct {
 fn void put_result(placing t, int i, maybe v)
 {
     const i64 n = t.p.origin + i + !t.exclusive;
-    t.to[(t.place + i) * OP_LANES] = v.have ? lower(v.s, (real)n, 0, t.p) : empty(t.p);
+    t.to[(t.place + i) * OP_LANES] = v.exists ? lower(v.s, (real)n, 0, t.p) : empty(t.p);
 #if OP_LANES == 2
-    t.to[(t.place + i) * OP_LANES + 1] = v.have ? lower_1(v.s, (real)n, 0, t.p) : empty_1(t.p);
+    t.to[(t.place + i) * OP_LANES + 1] = v.exists ? lower_1(v.s, (real)n, 0, t.p) : empty_1(t.p);
 #endif
 }
 

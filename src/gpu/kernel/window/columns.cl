@@ -135,7 +135,7 @@ typedef struct {
 fn void put_column(const column *o, i64 r, state s, i64 length, i64 first, par p)
 {
     maybe v;
-    v.s = s, v.have = length >= o->least;
+    v.s = s, v.exists = length >= o->least;
     store_maybe(o->to + r * o->step, v, length, first, p);
 }
 
@@ -255,7 +255,7 @@ KERNEL_OF(window_level)
                 v = then(v, y[level_items * k + start - lo + higher], higher, (i64)1 << k);
         }
 
-        v.have = v.have && length >= least;
+        v.exists = v.exists && length >= least;
         store_maybe(result_of(out, b, j), v, length, start, b.p);
     }
 }

@@ -113,7 +113,7 @@ fn void cut_store(LOCAL u8 *memory, cut_registers *r, LOCAL const tile *p, LOCAL
             if (length >> k & 1) v = then(v, r->keep[k][o], higher_bits(length, k), (i64)1 << k);
         }
 
-        v.have = v.have && length >= l->of.least;
+        v.exists = v.exists && length >= l->of.least;
         store_maybe(result_at(p, l, j), v, length, p->lo + r->start[o], l->b.p);
     }
 }

@@ -160,11 +160,11 @@ fn void fold_inner_runs(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int
     int at = 1;
     for (int log = 0; inner >> log; log += 2) {
         const int size = 1 << log, digit = inner >> log & 3,
-                  made = inner >> log >= 4 ? runs - 3 * size : 0;
+                  next_count = inner >> log >= 4 ? runs - 3 * size : 0;
         ROLLED for (int g = thread_index(); g < runs; g += WINDOW_THREADS)
         {
             LOCAL const state *from = y + g, *more = from + at;
-            if (g < made)
+            if (g < next_count)
                 next[g] =
                     TWIN(TWIN(from[0], from[size], 1), TWIN(from[2 * size], from[3 * size], 1), 1);
             if (digit && g < heads) {
@@ -265,7 +265,7 @@ fn void windows_of_run(state *v, const exact_tile *t, const exact_round *r, i64 
     UNROLL for (int j = 0; j < RUN; j++)
     {
         const state s = state_of(y[j], start + d + j, t->p);
-        if (j || q.have)
+        if (j || q.exists)
             q.s = JOIN(q.s, s);
         else
             q.s = s;
@@ -283,15 +283,15 @@ fn void finish_round(const exact_launch *l, const exact_tile *t, const exact_rou
     if (active) windows_of_run(v, t, r, l->d);
     BARRIER();
     if (active) {
-        LOCAL result *own = (LOCAL result *)r->to + me * (RUN * VALUES);
+        LOCAL result *results = (LOCAL result *)r->to + me * (RUN * VALUES);
         UNROLL for (int j = 0; j < RUN; j++)
         {
-            own[j * VALUES] = lower(v[j], (real)l->width, start + j, t->p);
+            results[j * VALUES] = lower(v[j], (real)l->width, start + j, t->p);
 #if OP_LANES == 2
-            own[j * VALUES + 1] = lower_1(v[j], (real)l->width, start + j, t->p);
+            results[j * VALUES + 1] = lower_1(v[j], (real)l->width, start + j, t->p);
 #endif
         }
-        if (!r->inside) set_empty(own, start, l->d, l->b.n, t->p);
+        if (!r->inside) set_empty(results, start, l->d, l->b.n, t->p);
     }
     BARRIER();
     store_side_by_side(l->out + r->first * OUT_BYTES, r->to, r->count);
@@ -331,7 +331,7 @@ fn void exact_job(const exact_launch *l, LOCAL u8 *memory, i64 job)
         r.run = g, r.ends = t.z + g * RUN + d, r.first = j0 + round * RUN;
         r.count = lesser(results_ - round * RUN, WINDOW_THREADS * RUN), r.inside = inside;
         r.to = OUT_BYTES > (int)sizeof(kept) ? apart : memory + round * (RUN * OUT_BYTES);
-        r.middle.have = inner > 0 || part > 0;
+        r.middle.exists = inner > 0 || part > 0;
         if (g < heads && inner) r.middle.s = mid[g];
         if (g < heads && part)
             r.middle.s = inner ? JOIN(r.middle.s, first[g + 1 + inner]) : first[g + 1];

@@ -24,7 +24,7 @@ fn maybe fold_others(state lanes, LOCAL const state *warps, const int after, par
     const int some = after ? lane < LANES - 1 : lane > 0;
     const state near_ = from_lane(lanes, after ? lane + 1 : lane - 1, 0);
     maybe v = nothing(p);
-    if (after && some) v.s = near_, v.have = 1;
+    if (after && some) v.s = near_, v.exists = 1;
     for (int k = after ? warp + 1 : 0; k < (after ? FAR_WARPS : warp); k++)
         v = then(v, warps[k], 1, 1);
     return !after && some ? then(v, near_, 1, 1) : v;
@@ -152,7 +152,7 @@ fn maybe exact_turn(const exact_launch *l, LOCAL u8 *memory, LOCAL far_nodes *s,
     BARRIER();
     r.middle = after;
     for (int k = 0; k < warps; k++) r.middle = then(r.middle, s->middle[k], 1, 1);
-    if (before.have) r.middle = then(r.middle, before.s, 1, 1);
+    if (before.exists) r.middle = then(r.middle, before.s, 1, 1);
     r.run = me, r.ends = right.z + me * RUN, r.first = j0;
     r.to = memory + (OUT_BYTES > (int)sizeof(kept) ? 3
                      : turn & 1                    ? 2

@@ -422,7 +422,7 @@ fn void store_items(LOCAL const tile *p, LOCAL const borders *d, const launch *l
         const int whole = is_whole(p, d, l, i);
         maybe m;
         m.s = v[turned ? place_of(i) : i];
-        m.have = whole && length >= l->of.least;
+        m.exists = whole && length >= l->of.least;
         if (whole || (l->of.edges == WITH_EDGES && !l->of.valid))
             store_maybe(result_at(p, l, i), m, l->elements, number_of(l, p->lo + i), l->b.p);
     }

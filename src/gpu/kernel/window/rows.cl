@@ -84,7 +84,7 @@ fn void walk_on(item_walk *a)
 
 /* Loads and lifts a tile's items. Those that do not exist are replaced by another one, which no
  * result uses. */
-fn void load_items_alone(LOCAL state *z, const column_tile *t, int wide, batch b)
+fn void load_single_items(LOCAL state *z, const column_tile *t, int wide, batch b)
 {
     enum { MANY = 4 }; /* loads at a time */
     const int rows = QUAD_ITEMS / wide, low = within(-t->first, 0, rows - 1),
@@ -110,7 +110,8 @@ fn void load_items_alone(LOCAL state *z, const column_tile *t, int wide, batch b
     }
 }
 
-fn void store_items_alone(const column_tile *t, LOCAL const state *z, const launch *l)
+/* Stores the results of a tile's items, one by one. */
+fn void store_single_items(const column_tile *t, LOCAL const state *z, const launch *l)
 {
     const i64 side = l->out.row_stride * RESULT_BYTES, down = l->out.stride * RESULT_BYTES;
     const int apart = l->of.edges != WITH_EDGES, high = l->elements >= l->of.least ? t->high : 0;
@@ -125,11 +126,11 @@ fn void store_items_alone(const column_tile *t, LOCAL const state *z, const laun
         const i64 first = t->first + a.row;
         maybe v;
         v.s = z[place_of(thread_index() + k * WINDOW_THREADS)];
-        v.have = a.row >= t->low && a.row < high;
+        v.exists = a.row >= t->low && a.row < high;
         if (a.row < from || a.row >= end || a.column >= t->columns) continue;
         if (dense)
             *(GLOBAL result *)(to + a.byte) =
-                v.have ? lower(v.s, (real)l->elements, first, p) : empty(p);
+                v.exists ? lower(v.s, (real)l->elements, first, p) : empty(p);
         else
             store_maybe(to + a.byte, v, l->elements, first, p);
     }
@@ -150,7 +151,7 @@ KERNEL_OF(window_rows)
         const column_tile t = column_tile_of(&l, chunk, job - chunk * tiles);
         four y[THREAD_QUADS];
 
-        load_items_alone((LOCAL state *)y0, &t, (int)l.pitch, l.b);
+        load_single_items((LOCAL state *)y0, &t, (int)l.pitch, l.b);
         BARRIER();
         UNROLL for (int m = 0; m < THREAD_QUADS; m++) y[m] = get_four(y0, quad_number(m));
         double_quads(z, y, &v, TABLE_LEVEL, 0, 1);
@@ -159,7 +160,7 @@ KERNEL_OF(window_rows)
         BARRIER();
         UNROLL for (int m = 0; m < THREAD_QUADS; m++) put_four(z, quad_number(m), y[m]);
         BARRIER();
-        store_items_alone(&t, (LOCAL const state *)z, &l);
+        store_single_items(&t, (LOCAL const state *)z, &l);
         BARRIER();
     }
 }
@@ -227,7 +228,7 @@ fn void store_columns(const column_tile *t, GLOBAL u8 *to, int i, const four *v,
     UNROLL for (int c = 0; c < QUAD; c++)
     {
         maybe m;
-        m.s = v->s[c], m.have = whole;
+        m.s = v->s[c], m.exists = whole;
         if (c < t->columns) store_maybe(to + c * l->out.row_stride * RESULT_BYTES, m, w, first, p);
     }
 }
