@@ -47,6 +47,9 @@ static int one_axis(const input *in, const char *text, int *axis)
         *axis = dimension_named(in, text);
         return *axis < 0 ? no_dimension(in, text) : DONE;
     }
+    if (!in->ndim)
+        return usage("--axis is %lld, and %s is one number, without axes", (long long)given,
+                     in->label);
     if (given < -in->ndim || given >= in->ndim)
         return usage(
             "--axis is %lld, and %s has %d dimension%s: must be %d..%d%s", (long long)given,

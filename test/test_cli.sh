@@ -402,6 +402,8 @@ bad 2 'tally reduce sum --threads 5000 a.txt' "tally: --threads is 5000 and must
 bad 2 'tally reduce sum --axis 2 m.npy' "tally: --axis is 2, and m.npy has 2 dimensions: must be -2..1"
 bad 2 'tally reduce sum --axis 2 a.txt' "tally: --axis is 2, and a.txt has 2 dimensions: must be -2..1"
 bad 2 'tally reduce sum --axis 1 --dtype u8 x.raw' "tally: --axis is 1, and x.raw has 1 dimension: must be -1..0 (--shape RxC makes an array)"
+printf '\223NUMPY\1\0v\0%-117s\n12345678' "{'descr': '<f8', 'fortran_order': False, 'shape': ()}" >one.npy
+bad 2 'tally reduce sum --axis 0 one.npy' "tally: --axis is 0, and one.npy is one number, without axes"
 for v in 'reduce sum' 'scan sum' 'window sum -w 2'; do
     bad 2 "tally $v --axis 0 --segments seg.txt m.npy" "tally: --axis and --segments exclude each other"
 done
