@@ -231,6 +231,7 @@ struct tl_lanes_batch {
     const char *x;     /* the first element, in place or copied */
     const char *end;   /* nothing at or after this address may be read */
     int near_end;      /* a strip might read past the end */
+    int as_given;      /* a reduction by fold_short */
     char *y;           /* where the first result goes */
     tl_segment in_order[TL_BATCH_SEQUENCES],
         sorted[TL_BATCH_SEQUENCES]; /* segments; sorted by length */

@@ -4,7 +4,6 @@
 #include "lanes.h"
 #include "widen.h"
 #include "cpu/kernel/simd.h"
-#include "context/view.h"
 #include <string.h>
 
 enum { LISTED = 64 }; /* segments that are listed at a time */
@@ -70,7 +69,7 @@ static int64_t list_segments(tl_segment *list, const int64_t *offset, int64_t fr
 static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
 {
     const int64_t *offset = b->job->in->offsets + r0, all = tl_min(r1 - r0, TL_BATCH_SEQUENCES);
-    int64_t count = 0, longest = 0;
+    int64_t count = 0, longest = 0, wide = 0;
 
     for (int64_t step = LISTED; count < all && step;) {
         const int64_t now = tl_min(step, all - count);
@@ -81,12 +80,15 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
             step = now / 2;
         } else {
             longest = tl_max(longest, n);
+            wide += now * n;
             count += now;
         }
     }
 
     b->r0 = r0;
     b->count = count;
+    b->as_given = b->job->verb == TL_REDUCE && b->job->plan->core->fold_short &&
+                  longest <= b->longest && wide <= 4 * (offset[count] - offset[0]) + 32 * count;
     return longest;
 }
 
@@ -153,19 +155,44 @@ static tl_strip strip_of_class(const tl_lanes_batch *b, int64_t s, int64_t longe
                       s};
 }
 
+/* Stages the states of a batch in its order, except for the last segments, which are left to the
+ * next batch: the kernel reads up to `longest` elements and a vector past the end of a segment.
+ * Returns 0 if that leaves none. */
+static int fold_as_given(tl_lanes_batch *b, int64_t longest)
+{
+    const int64_t *offset = b->job->in->offsets + b->r0,
+                  most = (b->end - b->x) / b->elem - longest - TL_ABREAST + offset[0];
+    int64_t count = b->count;
+    while (count && offset[count] > most) count--;
+    if (!count) return 0;
+    b->count = count;
+    const tl_dense_rows rows = {.out = b->buffers.soa,
+                                .x = tl_offset((char *)(uintptr_t)b->x, -offset[0] * b->elem),
+                                .rows = count,
+                                .n = b->direct_in ? b->prefetch : 0,
+                                .offsets = offset};
+    b->job->plan->core->fold_short(&rows, b->job->plan->par);
+    return 1;
+}
+
 static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_process *process,
                               void *with)
 {
     const tl_lanes_job *job = b->job;
     const int64_t *offset = job->in->offsets + b->r0;
-    /* all segments are so short that one strip can hold them unsorted */
-    const int unsorted = longest <= TL_LANES_OVER && !job->reverse && !job->after;
-    const tl_segment *const list = unsorted ? b->in_order : b->sorted;
     int64_t length, s = 0, alone = 0;
 
-    if (!unsorted) sort(b, longest);
-    if (!unsorted && job->verb != TL_REDUCE) s = end_of_class(b, 0); /* they are empty */
     tl_batch_load(b);
+    const int folded = b->as_given && fold_as_given(b, longest),
+              /* or all are so short that one strip can hold them unsorted */
+        unsorted = folded || (longest <= TL_LANES_OVER && !job->reverse && !job->after);
+    const tl_segment *const list = unsorted ? b->in_order : b->sorted;
+
+    if (!unsorted) sort(b, longest);
+    if (folded)
+        s = b->count;
+    else if (!unsorted && job->verb != TL_REDUCE)
+        s = end_of_class(b, 0); /* they are empty */
     /* a strip reads all its segments up to the length of its longest */
     const int64_t reach =
         (offset[b->count] - offset[0] + 2 * longest + 3 * TL_LANES_OVER) * b->elem;

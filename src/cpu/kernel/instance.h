@@ -241,6 +241,10 @@
 #if !defined(OP_CORE) && TL_FULL
 /* lanes_flat does not know the index of an element. */
 #define TL_FLAT (!TL_COMPACT && !TL_IS_INDEX && OP_LANES == 1)
+/* fold_short fills lanes with neutral states, and does not know indices and sizes. */
+#define TL_IN_ORDER \
+    (!TL_COMPACT && !TL_IS_INDEX && OP_NEUTRAL && !OP_SIZES && !OP_TWIN && TL_ONE_FIELD && \
+     OP_INPUTS != 2)
 #include "window_kernel.h"
 #include "lanes_kernel.h"
 #include "ranges_kernel.h"
@@ -287,6 +291,9 @@ static const tl_kernel W(row) = {
     .lanes_flat = W(do_lanes_flat),
 #endif
     .lanes_put = W(do_lanes_put),
+#if TL_IN_ORDER
+    .fold_short = W(do_fold_short),
+#endif
     .unstage = W(do_unstage),
     .ranges = W(do_ranges),
     .soa_bytes = sizeof(W(soa)),
@@ -314,6 +321,7 @@ static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE};
 #undef TL_ONE_FIELD
 #undef TL_SUMS_FLOATS
 #undef TL_FLAT
+#undef TL_IN_ORDER
 #undef TL_FLIPPED
 #undef TL_RESULT
 #undef TL_COUNT_FIELD

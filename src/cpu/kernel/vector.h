@@ -163,10 +163,18 @@ TL_INLINE void W(put)(VS *v, int lane, SS s)
         OP_FIELDS(pattern) \
         return r; \
     }
-#define TL_MIX(f, lane)        r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(lane));
+#define TL_MIX(f, lane) r.f = TL_SHUFFLE(a.f, b.f, TL_EACH_LANE(lane));
+#if TL_FULL && TL_ONE_FIELD && TL_SIZE == 4 && TL_LANE == 4
+/* gcc needs three instructions for even or odd integers, and one for floats. */
+typedef float W(moved) __attribute__((vector_size(4 * TL_V)));
+#define TL_MIX_EVEN(f, lane) \
+    r.f = (__typeof__(r.f))TL_SHUFFLE((W(moved))a.f, (W(moved))b.f, TL_EACH_LANE(lane));
+#else
+#define TL_MIX_EVEN TL_MIX
+#endif
 #define SHUFFLE_NEXT(type, f)  TL_MIX(f, TL_NEXT)
-#define SHUFFLE_EVEN1(type, f) TL_MIX(f, TL_EVEN1)
-#define SHUFFLE_ODD1(type, f)  TL_MIX(f, TL_ODD1)
+#define SHUFFLE_EVEN1(type, f) TL_MIX_EVEN(f, TL_EVEN1)
+#define SHUFFLE_ODD1(type, f)  TL_MIX_EVEN(f, TL_ODD1)
 #define SHUFFLE_LOW1(type, f)  TL_MIX(f, TL_LOW1)
 #define SHUFFLE_HIGH1(type, f) TL_MIX(f, TL_HIGH1)
 #define SHUFFLE_EVEN2(type, f) TL_MIX(f, TL_EVEN2)
@@ -182,14 +190,16 @@ SHUFFLER(even2, SHUFFLE_EVEN2)
 SHUFFLER(odd2, SHUFFLE_ODD2)
 SHUFFLER(low2, SHUFFLE_LOW2)
 SHUFFLER(high2, SHUFFLE_HIGH2)
+#undef TL_MIX_EVEN
 
 /* Step s of the network: first pairs inside 128-bit groups, then pairs of groups. n: elements of a
  * lane. */
 #define TL_LOG_G (TL_G / 2)
+TL_INLINE VS W(even)(int s, VS a, VS b) { return s < TL_LOG_G ? W(even1)(a, b) : W(even2)(a, b); }
+TL_INLINE VS W(odd)(int s, VS a, VS b) { return s < TL_LOG_G ? W(odd1)(a, b) : W(odd2)(a, b); }
 TL_INLINE VS W(step)(int s, VS a, VS b, int64_t n)
 {
-    return s < TL_LOG_G ? W(twin)(W(even1)(a, b), W(odd1)(a, b), n)
-                        : W(twin)(W(even2)(a, b), W(odd2)(a, b), n);
+    return W(twin)(W(even)(s, a, b), W(odd)(s, a, b), n);
 }
 
 /* V vectors of neighbouring nodes of n elements -> one vector of V nodes, log2 V levels higher. */
