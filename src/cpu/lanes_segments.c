@@ -170,6 +170,7 @@ static int fold_as_given(tl_lanes_batch *b, int64_t longest)
                                 .x = tl_offset((char *)(uintptr_t)b->x, -offset[0] * b->elem),
                                 .rows = count,
                                 .n = b->direct_in ? b->prefetch : 0,
+                                .pitch = tl_min(longest, TL_LANES_OVER),
                                 .offsets = offset};
     b->job->plan->core->fold_short(&rows, b->job->plan->par);
     return 1;

@@ -382,7 +382,8 @@ typedef struct {
     void (*lanes_flat)(const tl_lanes *k, int64_t w, tl_par p);
     void (*lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s);
 
-    /* Stages S of rows of at most 512 elements, with offsets, as soa[r] of rows->out. n: see
+    /* Stages S of rows of at most 512 elements, with offsets, as soa[r] of rows->out, from at
+     * least `pitch` places of each, which a branch need not predict. n: see
      * tl_prefetches. Reads past the end of a row, up to a vector more than the longest row. NULL:
      * none. */
     void (*fold_short)(const tl_dense_rows *rows, tl_par p);

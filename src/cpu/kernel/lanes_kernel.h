@@ -241,7 +241,7 @@ static void W(do_fold_short)(const tl_dense_rows *rows, tl_par p)
     for (int64_t r = 0; r < rows->rows; r += TL_V) {
         const int64_t *offset = rows->offsets + r, count = rows->rows - r;
         int64_t last[TL_V + 1];
-        int32_t lengths[TL_V], most = 0, *n = lengths;
+        int32_t lengths[TL_V], most = (int32_t)rows->pitch, *n = lengths;
         TL_VE(idx) begin, end;
         const E *x[TL_V];
 
