@@ -407,6 +407,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
                   capacity = (m + W(ROWS) - 1) & -(int64_t)W(ROWS);
     const int top = tl_top_level(w), last = tl_level(w); /* of a window's first and last node */
 
+    assert(0 < w);
     for (int v = 0; v < k->vectors; v++) {
         const E *x = (const E *)k->x + v * TL_V;
         const int64_t to = k->to + v * TL_V - (w - 1) * width;
