@@ -87,8 +87,12 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
 
     b->r0 = r0;
     b->count = count;
-    b->as_given = b->job->verb == TL_REDUCE && b->job->plan->core->fold_short &&
-                  longest <= b->longest && wide <= 4 * (offset[count] - offset[0]) + 32 * count;
+    /* which pays where segments are about as long, and at least half as long as a vector */
+    const tl_kernel *const kernel = b->job->plan->core;
+    const int64_t elements = offset[count] - offset[0];
+    b->as_given = b->job->verb == TL_REDUCE && kernel->fold_short && longest <= b->longest &&
+                  wide <= 4 * elements + 32 * count &&
+                  16 * elements >= 7 * kernel->vector_lanes * count;
     return longest;
 }
 
