@@ -85,7 +85,7 @@ sed -nE 's/^ (tally_[a-z0-9_]+)@TALLY_0 [0-9]+\.[0-9]+\.[0-9]+$/\1/p' $symbols |
 same $list "$work/listed" $symbols "$work/debian"
 [ "$(grep -c . $symbols)" -eq $(($(wc -l <"$work/debian") + 3)) ] || fail "$symbols has lines of another form"
 # every declaration that begins with TALLY_API: its name is the word before the first parenthesis
-sed -nE 's/^TALLY_API .*[ *](tally_[a-z0-9_]+)\(.*/\1/p' include/tally{,_gpu,_stream,_file,_arrow,_digits}.h | LC_ALL=C sort >"$work/declared"
+sed -nE 's/^TALLY_API .*[ *](tally_[a-z0-9_]+)\(.*/\1/p' include/tally{,_gpu,_keys,_stream,_file,_arrow,_digits}.h | LC_ALL=C sort >"$work/declared"
 same $list "$work/listed" "the headers" "$work/declared"
 if [ -z "${TALLY_SANITIZE-}" ] && [ -e "$library" ] && command -v nm >/dev/null; then
     # every symbol has the version that packaging/tally.map gives it, and only so does it count
