@@ -4,8 +4,8 @@
 #define LADDER_ASSIGNMENT_H
 #include "rung.h"
 
-/* ---- toml.c: a small part of TOML, read strictly: tables [name], keys with a string, a number or a
- * list of these ---- */
+/* ---- toml.c: a small part of TOML, read strictly: tables [name], keys with a string, a number or
+ * a list of these ---- */
 
 enum { TOML_KEYS = 64, TOML_ITEMS = 32, TOML_WORD = 32, TOML_TEXT = 200 };
 typedef struct toml_item {

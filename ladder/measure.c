@@ -47,8 +47,8 @@ int launch_support(job *j, const char *kernel, int64_t groups, const argument *a
     return place_launch(j->place, j->support, &l, NULL, error);
 }
 
-/* The arrays of a scan by levels, from bytes[first] on: a level of `count` elements, the level above
- * with one for each tile of `each` of them, and so on to a single element. A level has an array
+/* The arrays of a scan by levels, from bytes[first] on: a level of `count` elements, the one above
+ * it with one for each tile of `each` of them, and so on to a single element. A level has an array
  * whose elements have width[0] bytes, and if width[1] is not 0, a second one. */
 static void add_levels(int64_t *bytes, int first, int64_t count, int64_t each,
                        const int64_t width[2])

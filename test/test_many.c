@@ -481,16 +481,15 @@ static void check_kind(const char *kind)
 int main(void)
 {
     check_start();
-    /* Where OpenCL is PoCL: three devices, and one thread for all. With two, PoCL 3.1 gives
-     * other bits of a user's operator once in 300 calls while several contexts are busy, of one
-     * device too. */
+    /* For PoCL: three devices, one thread for all. With two, PoCL 3.1 gives other bits of a user's
+     * operator once in 300 calls while several contexts are busy, of one device too. */
     setenv("POCL_DEVICES", "pthread pthread pthread", 0);
     setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);
     x = calloc(MOST + 64, 8);
     want = calloc(1, CAPACITY);
     got = calloc(1, CAPACITY);
     cpu = check_open(2, NULL);
-    const char *kinds = getenv("TALLY_TEST_DEVICES"); /* cuda, opencl; NULL: both */
+    const char *kinds = getenv("TALLY_TEST_DEVICES"); /* NULL: both */
     if (!kinds || strstr(kinds, "cuda")) check_kind("cuda");
     if (!kinds || strstr(kinds, "opencl")) check_kind("opencl");
     tally_close(cpu);

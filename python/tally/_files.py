@@ -335,7 +335,7 @@ class _Reduction:
         self._count += len(x) - getattr(x, "null_count", 0)
 
     def result(self, ticks):
-        """The result. Dates and times are objects, or with `ticks` the numbers that stand for them."""
+        """The result. Dates and times are objects, or with `ticks` their numbers."""
         found = np.asarray(self._parts.result(), self._type)
         if ticks or not self._column.gives_times:
             return found

@@ -89,8 +89,8 @@ def _check_rise(times, ticks, order, offsets):
     falls[offsets[(offsets > 0) & (offsets < len(ticks))] - 1] = False
     if falls.any():
         before, row = order[np.argmax(falls)], order[np.argmax(falls) + 1]
-        problem = f"row {row} is {times[row]}, after {times[before]} in row {before} of the same group"
-        raise ValueError(f"{problem}: times must not fall")
+        last = f"{times[before]} in row {before} of the same group"
+        raise ValueError(f"row {row} is {times[row]}, after {last}: times must not fall")
 
 
 def _bounds(file, arguments, real, unit):

@@ -492,13 +492,8 @@ tally_status tl_gpu_move_to_host(tl_gpu_device *d)
         status = b->away ? tl_read(d->gpu, d->ctx, b->away, &b->memory, 0, b->bytes)
                          : tl_no_memory(d->ctx, b->bytes, "a copy of device memory");
 
-        if (!status) {
-            release(d, &b->memory);
-        } else {
-            free(b->away);
-            b->away = NULL;
-        }
+        if (!status) release(d, &b->memory);
+        if (status) free(b->away), b->away = NULL;
     }
-
     return status;
 }

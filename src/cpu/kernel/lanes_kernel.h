@@ -88,10 +88,11 @@ TL_INLINE VS W(carry)(VS *counter, VS s, int carries, int vectors)
 /* The number of elements before the node of 2^k elements in S(n): the bits of n above k. */
 TL_INLINE int64_t W(higher)(int64_t n, int k) { return n & -((int64_t)2 << k); }
 
-typedef int32_t W(lengths) __attribute__((vector_size(TL_V * sizeof(int32_t))));
+/* An index or a length for each lane. */
+typedef int32_t W(places) __attribute__((vector_size(TL_V * sizeof(int32_t))));
 
 /* Lanes of a where `here` is set, of b elsewhere. */
-TL_INLINE VS W(select)(W(lengths) here, VS a, VS b)
+TL_INLINE VS W(select)(W(places) here, VS a, VS b)
 {
 #define PICK(type, f) \
     b.f = TL_BLEND(__builtin_convertvector(here, __typeof__(b.f == b.f)), a.f, b.f);
@@ -105,7 +106,7 @@ TL_INLINE VS W(ragged)(VS s, const tl_lanes *k, const E *x, int64_t at, int c, t
 {
     VS v[8], o[8];
     const int count = (int)(k->at + k->m - at);
-    W(lengths) end = (W(lengths)){0} + count;
+    W(places) end = (W(places)){0} + count;
 
     W(load_rows)(v, x, k->stride, count, at, p);
     W(row_prefixes)(o, v, s, at == 0, at);
@@ -190,94 +191,6 @@ TL_INLINE VS W(append_node)(const tl_lanes *k, int v, int64_t g, VS node)
                        (int64_t)W(ROWS) << carries);
     return counter[(k->levels + carries) * vectors + v] = s;
 }
-
-#if TL_IN_ORDER
-/* S of V sequences after up to 7 elements more. p: the nodes of their pairs, the last one perhaps
- * of one element, then neutral ones. */
-TL_INLINE VS W(append_pairs)(VS s, const VS *p, W(lengths) n)
-{
-    const VS after = W(combine)(W(combine)(s, p[0], 0, 0), p[1], 0, 0);
-    if (TL_V < 8) return after;
-    s = W(select)((n & 4) > 0, W(combine)(s, W(combine)(p[0], p[1], 0, 0), 0, 0), after);
-    return W(combine)(W(combine)(s, p[2], 0, 0), p[3], 0, 0);
-}
-
-/* S of V sequences of n elements after the last n % V, of which row k of x has those of sequence k,
- * then neutral states. */
-TL_INLINE VS W(append_rests)(VS s, const VS *x, W(lengths) n)
-{
-    enum { PAIRS = TL_V / 2 };
-    VS v[TL_V], w[TL_V];
-    TL_UNROLL for (int j = 0; j < PAIRS; j++) v[j] = W(step)(0, x[2 * j], x[2 * j + 1], 1);
-    TL_UNROLL for (int l = 1; l < TL_LOG_V; l++) /* in the end v[j] has pair j of all */
-    {
-        TL_UNROLL for (int j = 0; j < PAIRS; j++) w[j] = v[j];
-        TL_UNROLL for (int j = 0; j < PAIRS / 2; j++)
-        {
-            v[j] = W(even)(l, w[2 * j], w[2 * j + 1]);
-            v[j + PAIRS / 2] = W(odd)(l, w[2 * j], w[2 * j + 1]);
-        }
-    }
-    if (TL_V == 2) return W(combine)(s, v[0], 0, 0);
-    if (TL_V < 16) return W(append_pairs)(s, v, n);
-    const VS eight = W(combine)(W(combine)(v[0], v[1], 0, 0), W(combine)(v[2], v[3], 0, 0), 0, 0);
-    s = W(select)((n & 8) > 0, W(combine)(s, eight, 0, 0), W(append_pairs)(s, v, n));
-    return W(append_pairs)(s, v + TL_V / 4, n);
-}
-
-/* Stages S of short sequences in their order. A network makes nodes of V elements of V of them. */
-static void W(do_fold_short)(const tl_dense_rows *rows, tl_par p)
-{
-#define FETCH(b) \
-    if (rows->n) \
-        tl_prefetch_bytes(x[0] + (b)*TL_V * TL_V, TL_V * TL_V * sizeof(E), \
-                          tl_prefetch_distance((int)rows->n), (int)rows->n, 0);
-    enum { LEVELS = 9 };
-    VS carry[2 * LEVELS + 1], v[TL_V];
-    const VS none = TL_VE(neutral)(p);
-    const W(lengths) lane = __builtin_convertvector(W(iota)(0), W(lengths));
-    const tl_lanes counter = {.carry = carry, .levels = LEVELS, .vectors = 1};
-
-    for (int64_t r = 0; r < rows->rows; r += TL_V) {
-        const int64_t *offset = rows->offsets + r, count = rows->rows - r;
-        int64_t last[TL_V + 1];
-        int32_t lengths[TL_V], most = (int32_t)rows->pitch, *n = lengths;
-        TL_VE(idx) begin, end;
-        const E *x[TL_V];
-
-        if (count < TL_V) { /* then empty ones */
-            for (int k = 0; k <= TL_V; k++) last[k] = offset[k < count ? k : count];
-            offset = last;
-        }
-        memcpy(&begin, offset, sizeof begin);
-        memcpy(&end, offset + 1, sizeof end);
-        const W(lengths) length = __builtin_convertvector(end - begin, W(lengths));
-        memcpy(n, &length, sizeof length);
-        TL_HIDDEN(n); /* loads cost less than lanes of a vector */
-        TL_UNROLL for (int k = 0; k < TL_V; k++)
-        {
-            x[k] = (const E *)((uintptr_t)rows->x + (uintptr_t)offset[k] * sizeof(E));
-            most = n[k] > most ? n[k] : most;
-        }
-
-        VS s = none;
-        FETCH(0)
-        for (int b = 0; b < most >> TL_LOG_V; b++) {
-            FETCH(b)
-            TL_UNROLL for (int k = 0; k < TL_V; k++) v[k] = W(load)(x[k] + b * TL_V, 0, p);
-            s = W(select)(length >= (b + 1) * TL_V,
-                          W(append_node)(&counter, 0, b, W(network)(v, 1)), s);
-        }
-        TL_UNROLL for (int k = 0; k < TL_V; k++)
-        {
-            const VS rest = W(load)(x[k] + ((uint32_t)n[k] & (uint32_t)-TL_V), 0, p);
-            v[k] = W(select)(lane < (((W(lengths)){0} + n[k]) & (TL_V - 1)), rest, none);
-        }
-        W(soa_store)(rows->out, r, W(append_rests)(s, v, length));
-    }
-#undef FETCH
-}
-#endif
 
 #if TL_SCAN_FULL
 /* Writes lower(S(n)). */

@@ -9,10 +9,8 @@
  *
  * Elements are read once, in order. A ring buffer of tiles for each level (tl_range_ring) keeps the
  * nodes that a range can still need, so memory grows with the longest range and not with the
- * sequence. A range is folded when the tile of its last element has been read. */
-
-/* An index or a length for each lane. */
-typedef int32_t W(places) __attribute__((vector_size(TL_V * sizeof(int32_t))));
+ * sequence. A range is folded when the tile of its last element has been read. Reductions of
+ * neighbouring short segments need no nodes of other places: see below. */
 
 /* The tile of level l that is `back` tiles before the current one. */
 TL_INLINE W(soa) * W(range_tile)(const tl_range_work *k, int l, int64_t back)
@@ -169,3 +167,93 @@ static void W(do_ranges)(const tl_range_work *k, tl_par p)
         W(soa_store)(k->soa, j, s);
     }
 }
+
+/* ---- short segments, V side by side ---- */
+
+#if TL_IN_ORDER
+/* S of V sequences after up to 7 elements more. p: the nodes of their pairs, the last one perhaps
+ * of one element, then neutral ones. */
+TL_INLINE VS W(append_pairs)(VS s, const VS *p, W(places) n)
+{
+    const VS after = W(combine)(W(combine)(s, p[0], 0, 0), p[1], 0, 0);
+    if (TL_V < 8) return after;
+    s = W(select)((n & 4) > 0, W(combine)(s, W(combine)(p[0], p[1], 0, 0), 0, 0), after);
+    return W(combine)(W(combine)(s, p[2], 0, 0), p[3], 0, 0);
+}
+
+/* S of V sequences of n elements after the last n % V, of which row k of x has those of sequence k,
+ * then neutral states. */
+TL_INLINE VS W(append_rests)(VS s, const VS *x, W(places) n)
+{
+    enum { PAIRS = TL_V / 2 };
+    VS v[TL_V], w[TL_V];
+    TL_UNROLL for (int j = 0; j < PAIRS; j++) v[j] = W(step)(0, x[2 * j], x[2 * j + 1], 1);
+    TL_UNROLL for (int l = 1; l < TL_LOG_V; l++) /* in the end v[j] has pair j of all */
+    {
+        TL_UNROLL for (int j = 0; j < PAIRS; j++) w[j] = v[j];
+        TL_UNROLL for (int j = 0; j < PAIRS / 2; j++)
+        {
+            v[j] = W(even)(l, w[2 * j], w[2 * j + 1]);
+            v[j + PAIRS / 2] = W(odd)(l, w[2 * j], w[2 * j + 1]);
+        }
+    }
+    if (TL_V == 2) return W(combine)(s, v[0], 0, 0);
+    if (TL_V < 16) return W(append_pairs)(s, v, n);
+    const VS eight = W(combine)(W(combine)(v[0], v[1], 0, 0), W(combine)(v[2], v[3], 0, 0), 0, 0);
+    s = W(select)((n & 8) > 0, W(combine)(s, eight, 0, 0), W(append_pairs)(s, v, n));
+    return W(append_pairs)(s, v + TL_V / 4, n);
+}
+
+/* Stages S of short sequences in their order. A network makes nodes of V elements of V of them. */
+static void W(do_fold_short)(const tl_dense_rows *rows, tl_par p)
+{
+#define FETCH(b) \
+    if (rows->n) \
+        tl_prefetch_bytes(x[0] + (b)*TL_V * TL_V, TL_V * TL_V * sizeof(E), \
+                          tl_prefetch_distance((int)rows->n), (int)rows->n, 0);
+    enum { LEVELS = 9 };
+    VS carry[2 * LEVELS + 1], v[TL_V];
+    const VS none = TL_VE(neutral)(p);
+    const W(places) lane = __builtin_convertvector(W(iota)(0), W(places));
+    const tl_lanes counter = {.carry = carry, .levels = LEVELS, .vectors = 1};
+
+    for (int64_t r = 0; r < rows->rows; r += TL_V) {
+        const int64_t *offset = rows->offsets + r, count = rows->rows - r;
+        int64_t last[TL_V + 1];
+        int32_t lengths[TL_V], most = (int32_t)rows->pitch, *n = lengths;
+        TL_VE(idx) begin, end;
+        const E *x[TL_V];
+
+        if (count < TL_V) { /* then empty ones */
+            for (int k = 0; k <= TL_V; k++) last[k] = offset[k < count ? k : count];
+            offset = last;
+        }
+        memcpy(&begin, offset, sizeof begin);
+        memcpy(&end, offset + 1, sizeof end);
+        const W(places) length = __builtin_convertvector(end - begin, W(places));
+        memcpy(n, &length, sizeof length);
+        TL_HIDDEN(n); /* loads cost less than lanes of a vector */
+        TL_UNROLL for (int k = 0; k < TL_V; k++)
+        {
+            x[k] = (const E *)((uintptr_t)rows->x + (uintptr_t)offset[k] * sizeof(E));
+            most = n[k] > most ? n[k] : most;
+        }
+
+        VS s = none;
+        FETCH(0)
+        for (int b = 0; b < most >> TL_LOG_V; b++) {
+            FETCH(b)
+            TL_UNROLL for (int k = 0; k < TL_V; k++) v[k] = W(load)(x[k] + b * TL_V, 0, p);
+            s = W(select)(length >= (b + 1) * TL_V,
+                          W(append_node)(&counter, 0, b, W(network)(v, 1)), s);
+        }
+        TL_UNROLL for (int k = 0; k < TL_V; k++)
+        {
+            const VS rest = W(load)(x[k] + ((uint32_t)n[k] & (uint32_t)-TL_V), 0, p);
+            v[k] = W(select)(lane < (((W(places)){0} + n[k]) & (TL_V - 1)), rest, none);
+        }
+        W(soa_store)(rows->out, r, W(append_rests)(s, v, length));
+    }
+#undef FETCH
+}
+#endif
