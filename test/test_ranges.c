@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Windows by ranges beside the law's reduction of each range; windows over sorted keys beside a
  * look at every row, for every kind of interval, ties, falling keys and limits beyond 64 bits;
- * negative offsets and steps through the public calls (tally_verify has their bits); bad
- * arguments. */
+ * negative offsets and steps through the public calls (tally_verify has their bits); short
+ * segments at the end of memory; bad arguments. */
 #include "check.h"
 #include "context/context.h"
 #include "law/spec.h"
+#include <sys/mman.h>
 
 enum { MOST = 70000 };
 static char data[MOST * 8], got[MOST * 16], want[MOST * 16];
@@ -364,6 +365,46 @@ static void refused_windows(tally *ctx)
             "a stream takes before and after of at least 0, and no step");
 }
 
+/* Short segments that end where memory ends: nothing behind them is read. */
+static void segments_before_the_end(tally *ctx)
+{
+    static const struct {
+        const char *op;
+        tally_dtype dtype;
+    } of[] = {{"sum", TALLY_F32}, {"sum", TALLY_F64},  {"mean", TALLY_F32}, {"max", TALLY_F32},
+              {"max", TALLY_I32}, {"mean", TALLY_I32}, {"sum", TALLY_U64},  {"nansum", TALLY_F32}};
+    enum { BYTES = 1 << 18, PAGE = 1 << 16, ROWS = 3000 };
+    int64_t *const offsets = start;
+    char *const memory =
+        mmap(NULL, BYTES + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!check(memory != MAP_FAILED && !mprotect(memory + BYTES, PAGE, PROT_NONE), "mmap")) return;
+    for (int i = 0; i < 64; i++) {
+        check_operator o;
+        const tl_scalar *op;
+        tl_par par;
+        if (!check_operator_make(&o, of[i % 8].op, of[i % 8].dtype, 0)) continue;
+        if (tl_resolve(NULL, o.op, o.dtype, &op, &par)) continue;
+        const int64_t longest = 1 + check_below(i % 3 ? 40 : 530), kind = check_below(4);
+        int64_t rows = 0;
+        offsets[0] = check_below(3);
+        for (; rows < ROWS && (offsets[rows] + longest) * o.bytes <= BYTES; rows++)
+            offsets[rows + 1] = offsets[rows] + (kind == 0                     ? longest
+                                                 : kind == 1 && check_below(8) ? 0
+                                                 : kind == 2                   ? check_below(4) / 3
+                                                             : check_below(longest + 1));
+        char *const at = memory + BYTES - offsets[rows] * o.bytes;
+        const tally_view in = tally_segments(at, o.dtype, offsets, rows);
+        check_fill(at, o.dtype, offsets[rows], TL_DATA_PLAIN);
+        check_ok(ctx, tally_reduce(ctx, o.op, &in, got), o.op);
+        for (int64_t r = 0; r < rows; r++)
+            tl_spec_reduce(op, par, at + offsets[r] * o.bytes, 1, offsets[r + 1] - offsets[r], NULL,
+                           want + r * o.result);
+        check_same(got, want, rows, o.result, "%s of %s, %lld segments of at most %lld, kind %d",
+                   o.op, tally_dtype_name(o.dtype), (long long)rows, (long long)longest, (int)kind);
+    }
+    munmap(memory, BYTES + PAGE);
+}
+
 int main(void)
 {
     check_start();
@@ -386,6 +427,7 @@ int main(void)
         bounds(ctx, TALLY_I64, check_quick ? 35000 : 50000, 0);
         bounds(ctx, TALLY_F64, check_quick ? 35000 : 50000, 1);
         extremes(ctx);
+        segments_before_the_end(ctx);
         refused_ranges(ctx);
         refused_bounds(ctx);
         refused_windows(ctx);

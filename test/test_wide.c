@@ -4,7 +4,7 @@
  * reverse, folds of what a bitmap leaves, columns. Windows, cut in parts, against one thread's,
  * and those that hold their whole column. Every operator on 5 to 64 threads, which cut sequences
  * into smaller blocks, against one thread's. Any and all, which read no element that they do not
- * need; nor do short segments at the end of memory.
+ * need.
  * And calls that several threads make at once, each with a context of its own. */
 #include "matrix.h"
 #include <pthread.h>
@@ -459,53 +459,6 @@ static void known(void)
     munmap(known_at, MOST * 8);
 }
 
-/* Short segments that end where memory ends have the bits of their elements alone, and nothing
- * behind them is read. */
-static void segments_before_the_end(void)
-{
-    static const struct {
-        const char *op;
-        tally_dtype dtype;
-    } of[] = {{"sum", TALLY_F32}, {"sum", TALLY_F64},  {"mean", TALLY_F32}, {"max", TALLY_F32},
-              {"max", TALLY_I32}, {"mean", TALLY_I32}, {"sum", TALLY_U64},  {"nansum", TALLY_F32}};
-    enum { BYTES = 1 << 18, PAGE = 1 << 16, ROWS = 3000 };
-    static int64_t offsets[ROWS + 1];
-    static char got[ROWS * 8];
-    char *const memory =
-        mmap(NULL, BYTES + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return;
-    mprotect(memory + BYTES, PAGE, PROT_NONE);
-    for (int i = 0; i < 160; i++) {
-        const char *const op = of[i % 8].op;
-        const tally_dtype d = of[i % 8].dtype;
-        tally *const ctx = check_below(2) ? wide : alone;
-        const int64_t bytes = (int64_t)tally_dtype_size(d),
-                      longest = 1 + check_below(i % 3 ? 40 : 530), kind = check_below(4);
-        tally_operator_info info;
-        int64_t rows = 0;
-        offsets[0] = check_below(3);
-        for (; rows < ROWS && (offsets[rows] + longest) * bytes <= BYTES; rows++)
-            offsets[rows + 1] = offsets[rows] + (kind == 0                     ? longest
-                                                 : kind == 1 && check_below(8) ? 0
-                                                 : kind == 2                   ? check_below(4) / 3
-                                                             : check_below(longest + 1));
-        char *const at = memory + BYTES - offsets[rows] * bytes;
-        const tally_view in = tally_segments(at, d, offsets, rows);
-        check_fill(at, d, offsets[rows], TL_DATA_PLAIN);
-        check_ok(ctx, tally_operator(ctx, op, d, &info), op);
-        check_ok(ctx, tally_reduce(ctx, op, &in, got), op);
-        const int64_t size = (int64_t)tally_dtype_size(info.output);
-        for (int64_t r = 0; r < rows; r++) {
-            const tally_view one =
-                tally_flat(at + offsets[r] * bytes, d, offsets[r + 1] - offsets[r]);
-            check_ok(ctx, tally_reduce(ctx, op, &one, want + r * size), op);
-        }
-        check_same(got, want, rows, size, "%s of %s, %lld segments of at most %lld, kind %d", op,
-                   tally_dtype_name(d), (long long)rows, (long long)longest, (int)kind);
-    }
-    munmap(memory, BYTES + PAGE);
-}
-
 int main(void)
 {
     static const struct {
@@ -526,7 +479,6 @@ int main(void)
     callers();
     many_threads();
     known();
-    segments_before_the_end();
     for (uint64_t k = 0; k < sizeof columns / sizeof *columns; k++) /* quick: two of them */
         if (!check_quick || (k + check_seed) % 3 == 0)
             whole_columns(columns[k].op, columns[k].dtype);

@@ -6,7 +6,7 @@
 #include "gpu/kernel/constants.h"
 #include <assert.h>
 
-/* A placeholder operator for a text that uses no operator. */
+/* The operator of texts that use none. */
 static const tl_scalar no_operator = {.file = "none",
                                       .dtype = TALLY_U8,
                                       .acc = TALLY_U64,
