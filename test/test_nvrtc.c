@@ -26,7 +26,7 @@ enum {
     SPILL_MOST = 80,
     BYTES_SCAN_SPILL_MOST = 96,
     WORDS_SPILL_MOST = 4,
-    SHORTS_SPILL_MOST = 16, /* short_columns, which is faster so than with more registers */
+    SHORTS_SPILL_MOST = 48, /* short_columns, which is faster so than with more registers */
     PAIRS_SPILL_MOST = 320
 };
 /* Of large states: their scans in one launch are faster with two groups that spill than with one
@@ -126,7 +126,7 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
                     : some        ? most
                     : scalar->elem_bytes == 4 && (scan || (large && !strcmp(shape, "reduce")))
                         ? WORDS_SPILL_MOST
-                    : scalar->elem_bytes == 2 && !strcmp(shape, "reduce") ? SHORTS_SPILL_MOST
+                    : scalar->elem_bytes <= 2 && !strcmp(shape, "reduce") ? SHORTS_SPILL_MOST
                                                                           : 0);
     free(log);
 }

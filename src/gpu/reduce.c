@@ -76,8 +76,9 @@ static int columns_suffice(const tl_gpu_device *d, const tl_batch *b)
     return b->rows >> b->columns_log >= 8 * d->gpu->processors;
 }
 
-/* Whether columns of fewer than PART elements are loaded in words and their results stored
- * together, and log2 of the columns of a word. On OpenCL addresses are not those of the kernel. */
+/* log2 of the columns of a word, if a thread loads words of neighbouring columns, and stores their
+ * results together where these have fewer than PART elements. On OpenCL addresses are not those of
+ * the kernel. */
 static int words_log(const tl_gpu_device *d, const tl_batch *b, const tl_results *r)
 {
     enum { WORD = 4 };
@@ -89,30 +90,39 @@ static int words_log(const tl_gpu_device *d, const tl_batch *b, const tl_results
               aligned = (b->x.memory.address + (uint64_t)b->x.byte) % WORD == 0 &&
                         (r->y.address + (uint64_t)r->byte) % (uint64_t)unit == 0,
               single = op->lanes == 1 && op->inputs == 1 && b->piece.gives == TL_VALUES;
-    return log && op->elem_bytes << log == WORD && b->n < PART && neighbours && aligned && single &&
+    return log && op->elem_bytes << log == WORD && neighbours && aligned && single &&
                    d->gpu->calls->single_launch
                ? log
                : 0;
 }
 
-/* log2 of the columns of a block of short_columns, which takes columns if they keep the device
- * busy; 0: it does not. Its parts have PART << *more elements, as few as leave place for the nodes
- * of two warps. */
-static int short_log(const tl_gpu_device *d, const tl_batch *b, int *more)
+/* Blocks of short_columns: log2 of their columns or words, 0 if they would not keep the device
+ * busy; log2 of the elements of a part, less PART_LOG; the nodes of a block. */
+typedef struct {
+    int log, more;
+    int64_t nodes;
+} short_blocks;
+
+/* words: log2 of the columns of a word. Columns of few parts have no nodes; parts are as small as
+ * leave place for the nodes of two warps in BYTES, or else of one warp in twice as many. */
+static short_blocks short_blocks_of(const tl_gpu_device *d, const tl_batch *b, int words)
 {
-    enum { LEAST = 5, BUSY = 3 };
-    const int64_t nodes = COLUMN_NODES(b->state_bytes);
-    const int most = d->gpu->calls->single_launch ? PART_MORE(b->state_bytes) : 0;
+    enum { LEAST = 5, BUSY = 3, FEW_MOST = 3, BYTES = 16384 };
+    const int cuda = d->gpu->calls->single_launch, most = cuda ? PART_MORE(b->state_bytes) : 0,
+              few = cuda && b->n < PART * (FEW_PARTS(b->state_bytes) + 1);
     for (int least = LEAST + 1; least >= LEAST; least--)
-        for (*more = 0; *more <= most; ++*more) {
-            const int64_t large = b->n >> (PART_LOG + *more),
-                          parts = large + (b->n - (large << (PART_LOG + *more))) / PART;
-            int log = parts < 2 ? WHOLE_LOG : WHOLE_LOG - 1;
-            if (parts << least > nodes || parts >= 2 << PARTS_LOG) continue;
-            while (parts << log > nodes) log--;
-            return b->rows >> log >= (int64_t)BUSY * d->gpu->processors ? log : 0;
+        for (int more = 0; more <= most; more++) {
+            const int64_t large = b->n >> (PART_LOG + more),
+                          parts = large + (b->n - (large << (PART_LOG + more))) / PART,
+                          nodes = few ? 0 : parts << words, bytes = nodes * b->state_bytes;
+            int log = parts <= FEW_MOST ? WHOLE_LOG : WHOLE_LOG - 1;
+            if (bytes << least > BYTES << (least == LEAST) || parts >= 2 << PARTS_LOG) continue;
+            while (log > least && bytes << log > BYTES) log--;
+            const int busy =
+                b->rows >> (log + (b->n < PART ? 0 : words)) >= (int64_t)BUSY * d->gpu->processors;
+            return (short_blocks){busy ? log : 0, more, nodes << log};
         }
-    return 0;
+    return (short_blocks){0};
 }
 
 /* log2 of the elements of their chunks: small ones for many columns, unless their nodes are large
@@ -123,8 +133,27 @@ static int chunk_log(const tl_gpu_device *d, const tl_batch *b)
     const int small =
         b->rows > LANES && b->state_bytes <= STATE_MOST && b->n >> SMALL_LOG <= SMALL_MOST;
     if (b->n <= COLUMNS_WHOLE && (b->n < CHUNK || !columns_suffice(d, b))) return 0;
+    if (b->state_bytes > STATE_MOST && b->n < 2 * COLUMNS_WHOLE && short_blocks_of(d, b, 0).log)
+        return 0;
     if (table_log(d, b)) return table_log(d, b);
     return small ? SMALL_LOG : ELEMENTS_LOG;
+}
+
+/* Returns whether short_columns takes them. */
+static int reduce_short_columns(const tl_launch *l, const tl_batch *b, const tl_results *r,
+                                tally_status *status)
+{
+    const int each = b->n < PART ? SHORT_EACH(b->n) : 1;
+    int words = words_log(l->d, b, r);
+    short_blocks s = short_blocks_of(l->d, b, words);
+    if (!s.log && words) s = short_blocks_of(l->d, b, words = 0);
+    if (!s.log) return 0;
+
+    *status =
+        TL_GO_AS(l, short_columns, ((b->rows - 1) >> (s.log + words)) / each + 1, TL_EACH_JOB,
+                 .batch = *b->all, .log = s.log, .more = s.more, .words = words,
+                 .results = r->arguments, .local_bytes = (s.nodes ? s.nodes : 1) * b->state_bytes);
+    return 1;
 }
 
 /* Fewer columns, and so more threads for each, until the device is busy. */
@@ -137,17 +166,11 @@ static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl
                   n = b->n - (chunks << chunk_log), work = n > chunks ? n : chunks;
     const column_nodes c = whole_nodes(b, chunk_log);
     const int element = b->plan->op->elem_bytes, few = chunks && c.down == 1;
-    int more = 0;
-    const int block_log = chunks ? 0 : short_log(l->d, b, &more), words = words_log(l->d, b, r),
-              each = b->n < PART ? SHORT_EACH(b->n) : 1;
     int64_t log = WHOLE_LOG, each_log = THREAD_LOG;
+    tally_status status;
     assert(work < 2 * COLUMNS_WHOLE);
 
-    if (block_log)
-        return TL_GO_AS(l, short_columns, ((b->rows - 1) >> (block_log + words)) / each + 1,
-                        TL_EACH_JOB, .batch = *b->all, .log = block_log, .more = more,
-                        .words = words, .results = r->arguments);
-
+    if (!chunks && reduce_short_columns(l, b, r, &status)) return status;
     while (log && b->rows >> log < busy && 1 << (WHOLE_LOG - log + THREAD_LOG) < work &&
            (few || element << log > SECTOR || b->rows <= 1 << (log - 1)))
         log--;

@@ -28,9 +28,9 @@ typedef struct {
 fn void load_few(elem *e, const int most, GLOBAL const u8 *x, i64 step, int n)
 {
     if (ADDRESS(x) % TL_SIZE == 0) {
-        UNROLL for (int k = 0; k < most; k++)
+        UNROLL for (int k = 0; k < most; k++, x += step)
         {
-            if (k < n) e[k] = *(GLOBAL const elem *)(x + k * step);
+            if (k < n) e[k] = *(GLOBAL const elem *)x;
         }
     } else {
         UNROLL for (int k = 0; k < most; k++)

@@ -25,9 +25,11 @@ enum { COLUMNS_LOG = 12, COLUMNS_WHOLE = 1 << COLUMNS_LOG };
 #define COLUMN_NODES(state) ((state) > 16 ? 512 : (state) > 8 ? 1024 : (state) > 4 ? 2048 : 4096)
 
 /* short_columns: elements of a part, which may be 2^PART_MORE times as many; log2 of the most
- * parts; the columns of a thread, if they have n < PART elements. */
+ * parts; parts of a column that a thread folds alone; the columns of a thread, if they have
+ * n < PART elements. */
 enum { PART_LOG = 4, PART = 1 << PART_LOG, PARTS_LOG = 6 };
 #define PART_MORE(state) ((state) > 8 && (state) <= 16 ? 3 : 0)
+#define FEW_PARTS(state) ((state) > 8 ? 1 : 3)
 #define SHORT_EACH(n)    ((n) <= PART / 4 ? 4 : (n) <= PART / 2 ? 2 : 1)
 /* The alignment of `bytes` of results that a thread stores by one access. */
 #define UNIT_ALIGN(bytes) ((bytes) < 16 ? (bytes) : 16)

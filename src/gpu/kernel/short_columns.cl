@@ -132,23 +132,66 @@ fn maybe append_nodes(maybe before, LOCAL state *node, int count, int size, i64 
     return before;
 }
 
-/* The node of the PART elements of a column from index `at` on. */
-fn state fold_part(GLOBAL const u8 *x, i64 step, int at, par p)
-{
-    const column_part all = {at, PART};
+/* Columns of a word of 4 bytes, and the element of column c in it. */
+#if TL_SIZE < 4 && OP_INPUTS == 1
+enum { WORD_LOG = EACH_LOG };
+#define OF_WORD(word, c) ((elem)((word) >> (c)*TL_SIZE * 8))
+#else
+enum { WORD_LOG = 0 };
+#define OF_WORD(word, c) NO_ELEMENT
+#endif
+enum { WORD_COLUMNS = 1 << WORD_LOG };
+
+/* Rows of a part: elements of a column, or words of neighbouring columns. */
+typedef struct {
     elem e[PART];
-    part_nodes nodes;
-    load_column(e, PART, x, step);
-    fold_short_part(&nodes, e, 1, PART, all, p);
-    return nodes.node[PART_LOG];
+    u32 word[PART];
+} part_rows;
+
+/* Loads n <= most <= PART rows. */
+fn void load_rows(part_rows *r, const int words, const int most, GLOBAL const u8 *x, i64 step,
+                  int n)
+{
+    if (words) {
+        UNROLL for (int k = 0; k < most; k++, x += step)
+        {
+            if (k < n) r->word[k] = *(GLOBAL const u32 *)x;
+        }
+    } else if (most == PART && TL_SIZE >= 4) {
+        load_column(r->e, PART, x, step);
+    } else {
+        load_few(r->e, most, x, step, n);
+    }
 }
 
-/* The same of PART << more elements. */
+/* The elements of a column, which is number c of a word. */
+fn void rows_of_column(elem *e, const part_rows *r, const int words, const int most, const int c)
+{
+    UNROLL for (int k = 0; k < most; k++) e[k] = words ? OF_WORD(r->word[k], c) : r->e[k];
+}
+
+/* v[c]: the node of the PART elements from index `at` on of a column, or of each of a word. */
+fn void fold_part(state *v, const int words, GLOBAL const u8 *x, i64 step, int at, par p)
+{
+    const column_part part = {at, PART};
+    part_rows rows;
+    load_rows(&rows, words, PART, x, step, PART);
+    UNROLL for (int c = 0; c < (words ? WORD_COLUMNS : 1); c++)
+    {
+        elem e[PART];
+        part_nodes nodes;
+        rows_of_column(e, &rows, words, PART, c);
+        fold_short_part(&nodes, e, 1, PART, part, p);
+        v[c] = nodes.node[PART_LOG];
+    }
+}
+
+/* The node of PART << more elements of a column. */
 fn state fold_large_part(GLOBAL const u8 *x, i64 step, int at, int more, par p)
 {
     state v, left[PART_MORE(sizeof(state)) + 1];
     for (int j = 1; j <= 1 << more; j++, at += PART, x += PART * step) {
-        v = fold_part(x, step, at, p);
+        fold_part(&v, 0, x, step, at, p);
         UNROLL for (int i = 0; i < PART_MORE(sizeof(state)); i++)
         {
             const int last = j & ((2 << i) - 1);
@@ -159,38 +202,89 @@ fn state fold_large_part(GLOBAL const u8 *x, i64 step, int at, int more, par p)
     return v;
 }
 
-/* The threads of a column take parts of PART << more elements in turns, and then parts of PART, so
- * that they go down together; the one that has the elements after the last part computes the
- * result. */
-fn void parts_of_columns(batch b, results out, int log, const int more, LOCAL state *node)
+/* Columns of some parts, at most FEW_PARTS: a thread has one, or those of a word. */
+fn void columns_of_few_parts(batch b, results out, const int words)
 {
-    const int t = thread_index(), column = t & ((1 << log) - 1), turns = WHOLE_THREADS >> log,
-              turn = t >> log, n = (int)b.n, size = PART << more, large = n / size,
-              small = n % size / PART, parts = large + small, rest = n % PART;
-    const i64 s = (group_index() << log) + column, step = b.stride * TL_SIZE;
+    const int n = (int)b.n, parts = FEW_PARTS(sizeof(state)) == 1 ? 1 : n / PART, rest = n % PART,
+              each = words ? WORD_COLUMNS : 1;
+    const i64 s = (group_index() * WHOLE_THREADS + thread_index()) * each,
+              step = b.stride * TL_SIZE;
+    const column_part after = {n - rest, rest};
+    GLOBAL const u8 *const x = b.x + s * b.row_stride * TL_SIZE;
+    state v[WORD_COLUMNS];
+    part_rows rows;
+    if (s >= b.seqs) return;
+
+    for (int part = 0; part < parts; part++) {
+        const int at = part * PART;
+        state next[WORD_COLUMNS];
+        fold_part(next, words, x + at * step, step, at, b.p);
+        UNROLL for (int c = 0; c < each; c++) v[c] = part == 0   ? next[c]
+                                                     : part == 1 ? TWIN(v[c], next[c], PART)
+                                                                 : COMBINE(v[c], next[c], at, PART);
+    }
+
+    load_rows(&rows, words, PART - 1, x + (n - rest) * step, step, rest);
+    UNROLL for (int c = 0; c < each; c++)
+    {
+        elem e[PART];
+        part_nodes nodes;
+        maybe whole;
+        rows_of_column(e, &rows, words, PART - 1, c);
+        fold_short_part(&nodes, e, 1, PART - 1, after, b.p);
+        whole.s = v[c], whole.exists = 1;
+        append_short_part(&whole.s, 1, &nodes, 1, after);
+        store_reduced(out, b, s + c, whole, n);
+    }
+}
+
+/* The threads of a column, or of a word's columns, take parts of PART << more elements in turns,
+ * and then parts of PART, so that they go down together; the one that has the elements after the
+ * last part computes the result. node: of all parts of the block's columns. */
+fn void parts_of_columns(batch b, results out, int log, const int words, const int more,
+                         LOCAL state *node)
+{
+    const int t = thread_index(), each_log = words ? WORD_LOG : 0, first = t & ((1 << log) - 1),
+              turns = WHOLE_THREADS >> log, turn = t >> log, n = (int)b.n,
+              size_log = PART_LOG + more, large = n >> size_log, rest = n % PART,
+              small = (n - (large << size_log)) / PART, parts = large + small;
+    const i64 s = ((group_index() << log) + first) << each_log, step = b.stride * TL_SIZE;
     const int has = s < b.seqs, last = has && turn == (parts & (turns - 1));
     GLOBAL const u8 *const x = b.x + s * b.row_stride * TL_SIZE;
     const column_part after = {n - rest, rest};
-    elem e[PART];
-    part_nodes nodes;
+    part_rows rows;
+    part_nodes nodes[WORD_COLUMNS];
 
+    node += first << each_log, log += each_log;
     for (int part = turn; has && part < parts; part += turns) {
-        const int at = part < large ? part * size : large * size + (part - large) * PART;
-        node[(part << log) + column] = more && part < large
-                                           ? fold_large_part(x + at * step, step, at, more, b.p)
-                                           : fold_part(x + at * step, step, at, b.p);
+        const int at =
+            part < large ? part << size_log : (large << size_log) + (part - large) * PART;
+        state v[WORD_COLUMNS];
+        if (more && part < large)
+            v[0] = fold_large_part(x + at * step, step, at, more, b.p);
+        else
+            fold_part(v, words, x + at * step, step, at, b.p);
+        UNROLL for (int c = 0; c < 1 << each_log; c++) node[(part << log) + c] = v[c];
     }
+
     if (last) {
-        load_few(e, PART - 1, x + (n - rest) * step, step, rest);
-        fold_short_part(&nodes, e, 1, PART - 1, after, b.p);
+        load_rows(&rows, words, PART - 1, x + (n - rest) * step, step, rest);
+        UNROLL for (int c = 0; c < 1 << each_log; c++)
+        {
+            elem e[PART];
+            rows_of_column(e, &rows, words, PART - 1, c);
+            fold_short_part(nodes + c, e, 1, PART - 1, after, b.p);
+        }
     }
     BARRIER();
-    if (last) {
-        node += column;
-        maybe all = append_nodes(nothing(b.p), node, large, size, 0, log);
-        if (more) all = append_nodes(all, node + (large << log), small, PART, large * size, log);
-        append_short_part(&all.s, TL_SIZE < 4 || all.exists, &nodes, 1, after);
-        store_reduced(out, b, s, all, n);
+    if (!last) return;
+    UNROLL for (int c = 0; c < 1 << each_log; c++)
+    {
+        maybe v = append_nodes(nothing(b.p), node + c, large, 1 << size_log, 0, log);
+        if (more)
+            v = append_nodes(v, node + c + (large << log), small, PART, large << size_log, log);
+        append_short_part(&v.s, TL_SIZE < 4 || v.exists, nodes + c, 1, after);
+        store_reduced(out, b, s + c, v, n);
     }
 }
 
@@ -198,14 +292,14 @@ fn void parts_of_columns(batch b, results out, int log, const int more, LOCAL st
     (TL_SIZE == 4 && sizeof(state) > 8 && sizeof(state) <= 16 ? 4 \
      : TL_SIZE > 4 || sizeof(state) > 4                       ? 3 \
                                                               : 5)
-/* Short columns, if they are many: a block has 2^log; of fewer than PART elements, its threads have
- * some columns or words each. */
+/* Short columns, if they are many: a block has 2^log columns or words of columns; of fewer than
+ * PART elements, its threads have some each. */
 KERNEL_OF(short_columns)
 {
-    SHARED state node[COLUMN_NODES(sizeof(state))];
+    LOCAL state *const node = (LOCAL state *)LOCAL_MEMORY;
     VIEWS_OF_PARAMETERS;
     b.flags &= STATES; /* columns are not chosen by ids */
-    const int each = b.n < PART ? SHORT_EACH(b.n) : 0;
+    const int each = b.n < PART ? SHORT_EACH(b.n) : 0, by_words = WORD_LOG && words;
     if (each == 4)
         words ? words_of_thread(b, out, 4) : columns_of_thread(b, out, 4);
     else if (each == 2)
@@ -213,11 +307,15 @@ KERNEL_OF(short_columns)
     else if (each)
         words ? words_of_thread(b, out, 1) : columns_of_thread(b, out, 1);
 #ifdef TL_CUDA /* PoCL compiles two such calls wrongly (test_opencl.sh) */
+    else if (b.n < PART * (FEW_PARTS(sizeof(state)) + 1))
+        by_words ? columns_of_few_parts(b, out, 1) : columns_of_few_parts(b, out, 0);
     else if (PART_MORE(sizeof(state)) && more)
-        parts_of_columns(b, out, (int)log, (int)more, node);
+        parts_of_columns(b, out, (int)log, 0, (int)more, node);
+    else if (by_words)
+        parts_of_columns(b, out, (int)log, 1, 0, node);
 #endif
     else
-        parts_of_columns(b, out, (int)log, 0, node);
+        parts_of_columns(b, out, (int)log, 0, 0, node);
 }
 
 /* n items of a column in parts of 2^size_log; an item has `unit` elements, and `before` elements
