@@ -257,39 +257,29 @@ static tally_status run_job(tl_job *j, const tl_call *given)
 tally_status tl_inputs_run(tally *ctx, const char *op, const tl_call *call, void *results)
 {
     const int reduces = call->verb == TL_REDUCE;
-    tl_job j;
-    tally_status status = tl_job_open(&j, ctx, op, call, call->plan != NULL);
-    if (!status && reduces)
-        status = tl_check_results(ctx, j.form.op, &j.in, results, &j.out);
-    else if (!status)
-        status =
-            tl_check_call(ctx, &j.ready.plan, j.form.named, call, &j.in, call->out ? &j.out : NULL);
-    if (!status) status = tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes);
+    TL_JOB(j);
+    TL_TRY(tl_job_open(&j, ctx, op, call, call->plan != NULL));
+    TL_TRY(reduces ? tl_check_results(ctx, j.form.op, &j.in, results, &j.out)
+                   : tl_check_call(ctx, &j.ready.plan, j.form.named, call, &j.in,
+                                   call->out ? &j.out : NULL));
+    TL_TRY(tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes));
 
     /* a reduction gives a result also without elements */
     const int work =
-        !status &&
-        (reduces ? j.in.rows > 0 : tl_has_elements(&j.in) && (j.out.offsets || j.out.n > 0));
-    if (work) status = run_job(&j, call);
-    tl_job_close(&j);
-    return status;
+        reduces ? j.in.rows > 0 : tl_has_elements(&j.in) && (j.out.offsets || j.out.n > 0);
+    return work ? run_job(&j, call) : TALLY_OK;
 }
 
 tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
                               const tl_ranges *all, const tally_view *out)
 {
-    tl_job j;
-    tally_status status = tl_job_open(&j, ctx, op, &(tl_call){.in = in}, 1);
-    const int64_t bytes = j.form.op ? j.form.op->result_bytes : 0;
+    TL_JOB(j);
+    TL_TRY(tl_job_open(&j, ctx, op, &(tl_call){.in = in}, 1));
+    const int64_t bytes = j.form.op->result_bytes;
 
-    if (!status) status = tl_inputs_apart(ctx, &j.in, out, bytes);
-    if (!status) {
-        TL_LAW_FP;
-        status = tl_job_prepare(&j, NULL, 0);
-        if (!status)
-            run_ranges(&j, all,
-                       (tl_line){j.ready.work.data, 1, out->data, tl_step(out->stride, bytes)}, 0);
-    }
-    tl_job_close(&j);
-    return status;
+    TL_TRY(tl_inputs_apart(ctx, &j.in, out, bytes));
+    TL_LAW_FP;
+    TL_TRY(tl_job_prepare(&j, NULL, 0));
+    run_ranges(&j, all, (tl_line){j.ready.work.data, 1, out->data, tl_step(out->stride, bytes)}, 0);
+    return TALLY_OK;
 }
