@@ -214,13 +214,11 @@ static tally_status open_device(tally *ctx, const char *device)
 
     const char *device_options = device + strcspn(device, ",");
     size_t capacity = strlen(device_options) + strlen(more) + 1;
-    char *options = malloc(capacity);
+    TL_FREED char *const options = malloc(capacity);
     if (!options) return tl_no_memory(ctx, capacity, "a device's options");
 
     snprintf(options, capacity, "%s%s", device_options, more);
-    tally_status status = open_named(ctx, what, device, options);
-    free(options);
-    return status;
+    return open_named(ctx, what, device, options);
 }
 
 tally_status tally_open(tally **ctx, const char *device)

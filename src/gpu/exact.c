@@ -245,17 +245,13 @@ static tally_status take_bins(const job *j, int64_t rows, tl_exact *e, int sums)
 {
     tl_gpu_device *const d = j->l.d;
     const size_t bytes = (size_t)(rows * j->words) * sizeof(uint32_t);
-    uint32_t *const bins = malloc(bytes);
-    if (!bins) return tl_no_memory(j->l.d->ctx, bytes, "the bins of exact sums");
+    TL_FREED uint32_t *const bins = malloc(bytes);
+    if (!bins) return tl_no_memory(d->ctx, bytes, "the bins of exact sums");
 
     tl_memory *const memory = &d->slot->exact_bins.memory;
-    tally_status status = tl_gpu_read(d, bins, memory, 0, bytes);
-    for (int64_t r = 0; r < rows && !status; r++)
-        from_bins(e + r * sums, bins + r * j->words, j->pairs);
-
-    if (!status) status = d->gpu->calls->clear(d->gpu, j->l.d->ctx, TL_RUN, memory, bytes);
-    free(bins);
-    return status;
+    TL_TRY(tl_gpu_read(d, bins, memory, 0, bytes));
+    for (int64_t r = 0; r < rows; r++) from_bins(e + r * sums, bins + r * j->words, j->pairs);
+    return d->gpu->calls->clear(d->gpu, d->ctx, TL_RUN, memory, bytes);
 }
 
 /* One of the sums of all rows. */
@@ -284,11 +280,11 @@ static tally_status statistic(const job *j, const tl_exact_form *form, double dd
     const int sums = form->sums;
     const int64_t result = form->scalar.result_bytes;
     TL_TRY(tl_no_capture(j->l.d, "statistics of exact sums wait: call them before the capture"));
-    tl_exact *const e = malloc((size_t)(j->rows * sums) * sizeof *e);
-    char *const values = malloc((size_t)(j->rows * result));
-    tally_status status =
-        e && values ? TALLY_OK
-                    : tl_no_memory(j->l.d->ctx, (size_t)(j->rows * sums) * sizeof *e, "exact sums");
+    TL_FREED tl_exact *const e = malloc((size_t)(j->rows * sums) * sizeof *e);
+    TL_FREED char *const values = malloc((size_t)(j->rows * result));
+    if (!e || !values)
+        return tl_no_memory(j->l.d->ctx, (size_t)(j->rows * sums) * sizeof *e, "exact sums");
+    tally_status status = TALLY_OK;
     tally_view x, y;
     split(in, form->scalar.inputs == 2, j->item, &x, &y);
 
@@ -308,11 +304,7 @@ static tally_status statistic(const job *j, const tl_exact_form *form, double dd
     for (int64_t r = 0; r < j->rows && !status; r += run)
         status = tl_gpu_put(j->l.d, tl_offset(out->data, r * out->row_stride * result),
                             values + r * result, (size_t)(run * result));
-    status = tl_gpu_wait(j->l.d, status);
-    free(values);
-    free(e);
-
-    return status;
+    return tl_gpu_wait(j->l.d, status);
 }
 
 static int is_one_sum(const tl_exact_form *form)

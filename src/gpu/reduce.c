@@ -260,18 +260,15 @@ tally_status tl_reduce_batch(tl_gpu_device *d, const tl_batch *b, const tl_resul
                              const tl_call *c)
 {
     const reduce_plan p = plan_reduce(d, b);
-    tl_memory nodes = {0};
+    TL_POOL_BLOCK(nodes, d);
     tl_launch l;
 
-    tally_status status = tl_batch_program(d, b, "reduce", &l);
-    if (!status && p.single_pass) status = reduce_single(&l, b, r, &p);
-    if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
-    if (!status && p.chunk_log) status = make_whole_nodes(&l, b, p.chunk_log, &nodes);
-    if (!status && p.whole) status = reduce_whole(&l, b, r, p.chunk_log, &nodes);
-    if (!status && p.packed) status = tl_segmented_reduce(&l, b, r);
-    if (!status && p.warps) status = tl_by_warp_reduce(&l, b, r);
-    if (!status && p.levels) status = finish(&l, b, r, &nodes);
-    tl_gpu_give(d, &nodes);
-
-    return status;
+    TL_TRY(tl_batch_program(d, b, "reduce", &l));
+    if (p.single_pass) TL_TRY(reduce_single(&l, b, r, &p));
+    if (p.levels) TL_TRY(tl_make_nodes(&l, b, &nodes.m));
+    if (p.chunk_log) TL_TRY(make_whole_nodes(&l, b, p.chunk_log, &nodes.m));
+    if (p.whole) TL_TRY(reduce_whole(&l, b, r, p.chunk_log, &nodes.m));
+    if (p.packed) TL_TRY(tl_segmented_reduce(&l, b, r));
+    if (p.warps) TL_TRY(tl_by_warp_reduce(&l, b, r));
+    return p.levels ? finish(&l, b, r, &nodes.m) : TALLY_OK;
 }

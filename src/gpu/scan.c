@@ -249,7 +249,9 @@ tally_status tl_scan_batch(tl_gpu_device *d, const tl_batch *b, const tl_results
     const tally_scan_options *const o = c->scan;
     const void *const states = b->piece.before, *const first = states ? states : o ? o->init : NULL;
     const size_t first_bytes = states ? (size_t)b->rows * op->state_bytes : op->result_bytes;
-    tl_memory nodes = {0}, prefix = {0}, init = {0};
+    TL_POOL_BLOCK(nodes, d);
+    TL_POOL_BLOCK(prefix, d);
+    TL_POOL_BLOCK(init, d);
     tl_before from = {.exclusive = o && o->exclusive,
                       .seeded = states  ? SEED_STATES
                                 : first ? SEED_VALUE
@@ -257,22 +259,16 @@ tally_status tl_scan_batch(tl_gpu_device *d, const tl_batch *b, const tl_results
     const scan_plan p = plan_scan(d, b);
     tl_launch l;
 
-    tally_status status = first ? tl_gpu_upload(d, first, first_bytes, &init) : TALLY_OK;
-    from.init = init.handle;
-    if (!status) status = tl_batch_program(d, b, p.single_pass == WAVE ? "scan_wave" : "scan", &l);
+    if (first) TL_TRY(tl_gpu_upload(d, first, first_bytes, &init.m));
+    from.init = init.m.handle;
+    TL_TRY(tl_batch_program(d, b, p.single_pass == WAVE ? "scan_wave" : "scan", &l));
 
-    if (!status && p.columns_single) status = scan_down(&l, b, r, &from);
-    if (!status && p.single_pass != NO_TILES)
-        status = scan_single(&l, b, r, p.single_pass == WAVE, &from);
-    if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
-    if (!status && p.levels) status = make_prefix(&l, b, &nodes, &from, &prefix);
-    if (!status && p.packed) status = tl_segmented_scan(&l, b, r, &from);
-    if (!status && p.warps) status = tl_by_warp_scan(&l, b, r, &from);
-    if (!status && p.elements) status = scan_elements(&l, b, r, &prefix, &from);
-    if (!status && p.columns) status = scan_columns(&l, b, r, &prefix, &from);
-    tl_gpu_give(d, &nodes);
-    tl_gpu_give(d, &prefix);
-    tl_gpu_give(d, &init);
-
-    return status;
+    if (p.columns_single) TL_TRY(scan_down(&l, b, r, &from));
+    if (p.single_pass != NO_TILES) TL_TRY(scan_single(&l, b, r, p.single_pass == WAVE, &from));
+    if (p.levels) TL_TRY(tl_make_nodes(&l, b, &nodes.m));
+    if (p.levels) TL_TRY(make_prefix(&l, b, &nodes.m, &from, &prefix.m));
+    if (p.packed) TL_TRY(tl_segmented_scan(&l, b, r, &from));
+    if (p.warps) TL_TRY(tl_by_warp_scan(&l, b, r, &from));
+    if (p.elements) TL_TRY(scan_elements(&l, b, r, &prefix.m, &from));
+    return p.columns ? scan_columns(&l, b, r, &prefix.m, &from) : TALLY_OK;
 }

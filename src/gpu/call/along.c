@@ -479,8 +479,6 @@ static tally_status push(tl_gpu_device *d, const tl_push *p)
 tally_status tl_gpu_push(tl_device *base, tally *ctx, const tl_push *p)
 {
     tl_gpu_device *d = tl_gpu_of(base);
-    TL_TRY(tl_gpu_enter(d, ctx, "streams and fragments wait: push before the capture"));
-    tally_status status = push(d, p);
-    tl_gpu_leave(d);
-    return status;
+    TL_GPU_CALL(d, ctx, "streams and fragments wait: push before the capture");
+    return push(d, p);
 }

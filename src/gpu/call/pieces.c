@@ -146,16 +146,13 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
 {
     const tl_scalar *op = c->of->plan->op;
     size_t bytes = (size_t)(width * op->result_bytes);
-    char *const results = malloc(bytes);
+    TL_FREED char *const results = malloc(bytes);
     if (!results) return tl_no_memory(c->d->ctx, bytes, "results");
 
     for (int64_t s = 0; s < width; s++)
         tl_counter_lower(&counters[s], c->of->plan, results + s * op->result_bytes);
-    tally_status status =
-        tl_gpu_put(c->d, tl_offset(c->of->out->data, r * op->result_bytes), results, bytes);
-    status = tl_gpu_wait(c->d, status);
-    free(results);
-    return status;
+    return tl_gpu_wait(
+        c->d, tl_gpu_put(c->d, tl_offset(c->of->out->data, r * op->result_bytes), results, bytes));
 }
 
 /* Does `width` neighbouring sequences from row r on, which are too long for the device. */
