@@ -113,14 +113,14 @@ static tally_status read_list(tally *ctx, const char *what, const char *device,
                               const tl_device_calls *kind, int *numbers, int *count)
 {
     const char *at = strchr(device, ':') + 1;
-    const int all = strcspn(at, ",") == 3 && !strncmp(at, "all", 3);
+    const int is_all = strcspn(at, ",") == 3 && !strncmp(at, "all", 3);
     tally_device_info info;
     int here = 0;
     *count = 0;
     for (; kind->describe(here, &info); here++)
-        if (all && info.usable && *count < TL_MEMBERS_MOST) numbers[(*count)++] = here;
-    if (all && *count) return TALLY_OK;
-    if (all)
+        if (is_all && info.usable && *count < TL_MEMBERS_MOST) numbers[(*count)++] = here;
+    if (is_all && *count) return TALLY_OK;
+    if (is_all)
         return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%s:all': there is no usable %s device here",
                        what, kind->name, kind->name);
 

@@ -52,16 +52,16 @@ static tl_total number(const line *l, int64_t i)
 /* The bits that the magnitude of every element has at most. */
 static int bits_of(const line *l)
 {
-    uint64_t all = 0;
+    uint64_t used_bits = 0;
     if (tally_dtype_size(l->dtype) < 8) return 8 * (int)tally_dtype_size(l->dtype);
     const int64_t sign = tl_dtype_kind(l->dtype) == 'I' ? -1 : 0;
 
     for (int64_t i = 0; i < l->n; i++) {
         int64_t v;
         memcpy(&v, l->at + i * l->stride, sizeof v);
-        all |= (uint64_t)(v ^ (v >> 63 & sign));
+        used_bits |= (uint64_t)(v ^ (v >> 63 & sign));
     }
-    return all ? 64 - __builtin_clzll(all) : 0;
+    return used_bits ? 64 - __builtin_clzll(used_bits) : 0;
 }
 
 /* Do all sums of some of its elements fit? */

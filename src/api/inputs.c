@@ -188,13 +188,13 @@ static tally_status scan(tl_job *j, const tally_view *y, const tally_scan_option
 }
 
 /* Computes the ranges of one sequence, whose first element has number `first` in the job. */
-static void run_ranges(tl_job *j, const tl_ranges *all, tl_line line, int64_t first)
+static void run_ranges(tl_job *j, const tl_ranges *windows, tl_line line, int64_t first)
 {
     const int threads = tally_threads(j->ctx);
     if (j->form.kind != TL_FORM_STATES || j->ready.plan.exact)
-        tl_ranges_run(&j->ready.plan, &j->ready.count, threads, all, line);
+        tl_ranges_run(&j->ready.plan, &j->ready.count, threads, windows, line);
     else
-        tl_states_ranges(&j->ready.plan, threads, all, line, j->ready.there + first);
+        tl_states_ranges(&j->ready.plan, threads, windows, line, j->ready.there + first);
 }
 
 static void ranges(tl_job *j, const tally_view *out, const tally_window_options *o)
@@ -204,8 +204,8 @@ static void ranges(tl_job *j, const tally_view *out, const tally_window_options 
         int64_t n, m;
         const char *x = tl_view_row(&j->ready.work, r, j->ready.plan.op->elem_bytes, &n);
         char *y = tl_view_row(out, r, bytes, &m);
-        const tl_ranges all = tl_ranges_of(o, n);
-        run_ranges(j, &all, (tl_line){x, 1, y, out->stride * bytes}, first);
+        const tl_ranges windows = tl_ranges_of(o, n);
+        run_ranges(j, &windows, (tl_line){x, 1, y, out->stride * bytes}, first);
         first += n;
     }
 }
@@ -271,7 +271,7 @@ tally_status tl_inputs_run(tally *ctx, const char *op, const tl_call *call, void
 }
 
 tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
-                              const tl_ranges *all, const tally_view *out)
+                              const tl_ranges *windows, const tally_view *out)
 {
     TL_JOB(j);
     TL_TRY(tl_job_open(&j, ctx, op, &(tl_call){.in = in}, 1));
@@ -280,6 +280,7 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
     TL_TRY(tl_inputs_apart(ctx, &j.in, out, bytes));
     TL_LAW_FP;
     TL_TRY(tl_job_prepare(&j, NULL, 0));
-    run_ranges(&j, all, (tl_line){j.ready.work.data, 1, out->data, tl_step(out->stride, bytes)}, 0);
+    run_ranges(&j, windows, (tl_line){j.ready.work.data, 1, out->data, tl_step(out->stride, bytes)},
+               0);
     return TALLY_OK;
 }

@@ -69,11 +69,11 @@ static tally_status choose_long(tl_gpu_device *d, tl_batch *b)
     if (!long_count) return TALLY_OK;
 
     size_t bytes = (size_t)long_count * sizeof(int64_t),
-           all = (size_t)(b->levels + 2) * (size_t)(long_count + 1) * sizeof(int64_t);
+           total = (size_t)(b->levels + 2) * (size_t)(long_count + 1) * sizeof(int64_t);
     TL_FREED int64_t *const ids = malloc(bytes);
-    TL_FREED int64_t *const first = malloc(all);
+    TL_FREED int64_t *const first = malloc(total);
     int64_t at = 0;
-    if (!ids || !first) return tl_no_memory(d->ctx, bytes + all, "the list of long segments");
+    if (!ids || !first) return tl_no_memory(d->ctx, bytes + total, "the list of long segments");
 
     for (int64_t r = 0; r < rows; r++)
         if (b->host_offsets[r + 1] - b->host_offsets[r] >= CHUNK) ids[at++] = r;
@@ -89,7 +89,7 @@ static tally_status choose_long(tl_gpu_device *d, tl_batch *b)
     }
 
     TL_TRY(tl_gpu_upload(d, ids, bytes, &b->ids));
-    return tl_gpu_upload(d, first, all, &b->first);
+    return tl_gpu_upload(d, first, total, &b->first);
 }
 
 static int columns_log(const tally_view *in)
@@ -233,13 +233,13 @@ static tally_status bring(tl_gpu_device *d, const tl_results *r)
 {
     const tally_view *const v = r->view;
     const int64_t bytes = r->bytes;
-    const size_t all = (size_t)(r->high - r->low);
+    const size_t total = (size_t)(r->high - r->low);
     if (v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1))
-        return tl_gpu_read(d, (char *)v->data + r->low, &r->y, 0, all);
+        return tl_gpu_read(d, (char *)v->data + r->low, &r->y, 0, total);
 
-    TL_FREED char *const copy = malloc(all);
-    if (!copy) return tl_no_memory(d->ctx, all, "results");
-    TL_TRY(tl_gpu_read(d, copy, &r->y, 0, all));
+    TL_FREED char *const copy = malloc(total);
+    if (!copy) return tl_no_memory(d->ctx, total, "results");
+    TL_TRY(tl_gpu_read(d, copy, &r->y, 0, total));
     for (int64_t i = 0; i < v->rows; i++) {
         int64_t n, at = v->offsets ? v->offsets[i] * bytes - r->low : i * v->n * bytes;
         char *to = tl_view_row(v, i, bytes, &n);

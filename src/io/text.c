@@ -71,7 +71,7 @@ static tally_status reserve(tally_file *f, size_t capacity)
         void *pointer;
         size_t bytes;
         const char *what;
-    } all[] = {
+    } blocks[] = {
         {1, &t->stage, values * tally_dtype_size(f->info.dtype), "a block of values"},
         {f->keys != NULL, &t->cells, rows * keys * sizeof *t->cells, "the keys of a block of text"},
         {f->keys != NULL, &t->codes, rows * sizeof *t->codes, "the groups of a block of text"},
@@ -79,8 +79,9 @@ static tally_status reserve(tally_file *f, size_t capacity)
         {f->keeps || t->layout.times, &t->spans, rows * sizeof *t->spans,
          "the lines of a block of text"},
     };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i].wanted) TL_TRY(tl_grow(f->ctx, all[i].pointer, all[i].bytes, all[i].what));
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        if (blocks[i].wanted)
+            TL_TRY(tl_grow(f->ctx, blocks[i].pointer, blocks[i].bytes, blocks[i].what));
     return TALLY_OK;
 }
 

@@ -285,12 +285,12 @@ void tally_fragment_range(const tally_fragment *f, int64_t *start, int64_t *end)
 int64_t tally_fragment_ranges(const tally_fragment *f, int64_t first, int64_t count,
                               int64_t *starts, int64_t *ends)
 {
-    const int64_t all = f ? f->slabs.count : 0;
-    for (int64_t i = 0; i < count && first >= 0 && first + i < all; i++) {
+    const int64_t available = f ? f->slabs.count : 0;
+    for (int64_t i = 0; i < count && first >= 0 && first + i < available; i++) {
         if (starts) starts[i] = f->slabs.slab[first + i]->start;
         if (ends) ends[i] = f->slabs.slab[first + i]->end;
     }
-    return all;
+    return available;
 }
 
 void tally_fragment_about(const tally_fragment *f, tally_fragment_info *info)

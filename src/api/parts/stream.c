@@ -23,11 +23,11 @@ int64_t tally_stream_room(const tally_stream *s, int64_t n)
     if (!s) return 0;
     if (n < 0 && s->verb == TL_REDUCE) return s->rows;
     if (s->verb == TL_REDUCE || (n < 0 && s->verb == TL_SCAN)) return 0;
-    int64_t all = s->verb == TL_SCAN ? 0 : s->kept;
-    if (__builtin_add_overflow(all, n < 0 ? 0 : n, &all) ||
-        __builtin_mul_overflow(all, s->rows, &all))
+    int64_t needed = s->verb == TL_SCAN ? 0 : s->kept;
+    if (__builtin_add_overflow(needed, n < 0 ? 0 : n, &needed) ||
+        __builtin_mul_overflow(needed, s->rows, &needed))
         return INT64_MAX;
-    return all;
+    return needed;
 }
 
 /* Checks that the stream can take n more elements of each sequence. */

@@ -202,9 +202,9 @@ static tally_status run_edge(tally_stream *s, int64_t a, int64_t b, int64_t end,
     if (a >= b) return TALLY_OK;
     TL_FREED char *const results = malloc((size_t)(n * s->rows * bytes) + 1);
     if (!results) return tl_no_memory(s->ctx, (size_t)(n * s->rows * bytes), "windows at an edge");
-    const tally_view all = {results, s->plan.op->out, s->rows, n, 1, s->rows};
+    const tally_view whole_view = {results, s->plan.op->out, s->rows, n, 1, s->rows};
     const tl_ranges used = ranges_of(s, &s->window, n, a - first, b - a);
-    TL_TRY(run_stored(s, &used, &all));
+    TL_TRY(run_stored(s, &used, &whole_view));
     for (int64_t i = a; i < b; i++)
         tl_copy_strided((char *)out->data + (i - a) * out->stride * bytes, out->row_stride,
                         results + (i - first) * s->rows * bytes, 1, s->rows, bytes);
@@ -258,15 +258,15 @@ static tally_status push_in_place(tally_stream *s, const tally_view *in, const t
 {
     const int64_t bytes = s->plan.op->result_bytes, given = s->given, n = in->n, kept = s->kept;
     tally_window_options full = s->window;
-    tally_view all = *in, next;
+    tally_view whole_view = *in, next;
     if (kept) TL_TRY(store_steps(s, in, 0, kept));
     TL_TRY(compute_known(s, s->pushed + kept, out));
 
     full.edges = TALLY_EDGES_VALID;
-    if (in->next) next = *in->next, all.next = &next;
+    if (in->next) next = *in->next, whole_view.next = &next;
     const tl_ranges used = ranges_of(s, &full, n, full.before, n - kept);
     const tally_view to = tl_view_part(out, s->given - given, n - kept, bytes);
-    TL_TRY(run_windows(s, &all, &used, &to));
+    TL_TRY(run_windows(s, &whole_view, &used, &to));
 
     s->given += n - kept;
     s->steps->held_count = 0;

@@ -76,11 +76,11 @@ static tally_status slab_by_kernels(tally *ctx, const tl_feed *f, const tl_prepa
 {
     const int threads = threads_of(ctx), counts = f->counted && !keeps_count(&f->form);
     const int64_t rows = r->work.rows;
-    const size_t bytes = f->form.op->state_bytes, all = (size_t)(slab->count * rows);
-    TL_FREED unsigned char *const node_states = malloc(all * bytes + 1);
-    TL_FREED int64_t *const kept = counts ? malloc(all * sizeof *kept + 1) : NULL;
+    const size_t bytes = f->form.op->state_bytes, states = (size_t)(slab->count * rows);
+    TL_FREED unsigned char *const node_states = malloc(states * bytes + 1);
+    TL_FREED int64_t *const kept = counts ? malloc(states * sizeof *kept + 1) : NULL;
 
-    if (!node_states || (counts && !kept)) return tl_no_memory(ctx, all * bytes, "nodes");
+    if (!node_states || (counts && !kept)) return tl_no_memory(ctx, states * bytes, "nodes");
     TL_TRY(tl_slab_nodes(ctx, &r->plan, threads, &r->work, slab, node_states));
     if (counts)
         TL_TRY(tl_slab_nodes(ctx, &r->count, threads, &r->count_work, slab, (unsigned char *)kept));

@@ -90,11 +90,11 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
     tl_memory more = {0};
     tally_status status = tl_gpu_take(d, nodes_bytes(g, levels), &more);
     if (!status && old) { /* copied as one row of elements */
-        const tl_arguments_steps all = steps_arguments(&g->nodes.memory, 0, 1, 0, 1);
+        const tl_arguments_steps row = steps_arguments(&g->nodes.memory, 0, 1, 0, 1);
         tl_arguments_grid to =
             grid_arguments(g, 0, (int64_t)(old / (size_t)g->plan.op->elem_bytes));
         to.kept = more.handle, to.nodes = NULL;
-        status = push_steps(l, &to, &all, 0);
+        status = push_steps(l, &to, &row, 0);
     }
 
     if (status) {
@@ -259,9 +259,9 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     TL_TRY(enter(g, ctx, &l));
 
     tally_status status = tl_results_open(g->d, &to, g->plan.op->result_bytes, &r);
-    const folded all = {
+    const folded all_cells = {
         .cells = g->width, .blocks = g->count / GRID_BLOCK, .rows = g->count % GRID_BLOCK};
-    if (!status) status = fold(&l, g, &r, &all);
+    if (!status) status = fold(&l, g, &r, &all_cells);
     status = tl_results_close(g->d, &r, 1, status);
     tl_gpu_leave(g->d);
 
