@@ -97,6 +97,22 @@ static void store_lines(const tl_lanes_to *to, char *out, const char *r, int64_t
     memcpy(out + at, r + at, (size_t)(end - at));
 }
 
+/* Lane c is a sequence of its own: stores n[c] results at q[c]. */
+static void store_sequences(const tl_lanes_buffers *buffers, const tl_lanes_to *to,
+                            const tl_matrix *results, int64_t i, int64_t rows)
+{
+    char *q[TL_LANES_STRIP];
+    int64_t n[TL_LANES_STRIP];
+    const int part = rows < to->most;
+    for (int64_t c = 0; c < results->lanes && part; c++) {
+        q[c] = to->q[c] + i * buffers->result;
+        n[c] = tl_min(to->n[c] - i, rows);
+    }
+
+    const tl_targets targets = {.list = part ? q : to->q, .n = part ? n : to->n};
+    buffers->job->plan->transpose->from_lanes(&targets, results, rows);
+}
+
 void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, const tl_matrix *results,
                     int64_t i, int64_t rows)
 {
@@ -105,17 +121,8 @@ void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, const tl_m
                   final = plan->op->result_bytes;
 
     if (to->direct) return; /* `lower` wrote them there */
-    if (to->q) {            /* lane c is a sequence of its own: n[c] results at q[c] */
-        char *q[TL_LANES_STRIP];
-        int64_t n[TL_LANES_STRIP];
-        const int part = rows < to->most;
-        for (int64_t c = 0; c < width && part; c++) {
-            q[c] = to->q[c] + i * bytes;
-            n[c] = tl_min(to->n[c] - i, rows);
-        }
-
-        const tl_targets targets = {.list = part ? q : to->q, .n = part ? n : to->n};
-        plan->transpose->from_lanes(&targets, results, rows);
+    if (to->q) {
+        store_sequences(buffers, to, results, i, rows);
         return;
     }
 

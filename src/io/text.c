@@ -317,11 +317,9 @@ static void parse_chunk(void *data, int64_t i)
     if (f->keys) tl_keys_find(f->keys, c, c->count / t->layout.columns);
 }
 
-/* Reads and parses the next block. */
-static tally_status block(tally_file *f)
+/* Moves past the last block. mid_line: more than blanks of the line was parsed. */
+static void leave_block(tl_text *t)
 {
-    tl_text *const t = f->text;
-    /* Moves past the last block. mid_line: more than blanks of the line was parsed. */
     const char *nl = t->buf + t->end;
 
     while (nl > t->buf && nl[-1] != '\n') nl--;
@@ -336,7 +334,13 @@ static tally_status block(tally_file *f)
     t->end = 0;
     t->chunks_n = t->now = t->line_chunk = 0;
     t->line_row = 0;
+}
 
+/* Reads and parses the next block. */
+static tally_status block(tally_file *f)
+{
+    tl_text *const t = f->text;
+    leave_block(t);
     while (t->end == 0) {
         if (t->n >= t->capacity) {
             if (t->capacity >= TL_LONGEST) {

@@ -107,17 +107,10 @@ TL_INLINE int64_t parts_of(tl_exact_block *b, int levels, vreal sum[][UNROLL], c
     return outside;
 }
 
-TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int without, int bytes)
+/* Sets the units of the levels, and the numbers at which their sums start. */
+TL_INLINE void begin_sums(tl_exact_block *b, int levels, vreal sum[][UNROLL], vreal *start)
 {
-    assert(0 <= n && n <= TL_EXACT_BLOCK && n % STEP == 0 && b->top <= TL_EXACT_TOP_MOST);
-    vreal sum[TL_EXACT_LEVELS][UNROLL], start[TL_EXACT_LEVELS];
-    vreal most = {0};
-    vsmall most_f32 = {0};
-    vint cut = {0}, nan = {0};
     int unit = b->top + LOG_N - 49;
-    const int way = tl_prefetch_way();
-    const int64_t prefetch_distance = tl_prefetch_distance(way);
-
     for (int l = 0; l < levels; l++) {
         if (unit < -1074) unit = -1074;
         b->unit[l] = unit;
@@ -126,7 +119,19 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
         TL_UNROLL
         for (int u = 0; u < UNROLL; u++) sum[l][u] = start[l];
     }
+}
 
+TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int without, int bytes)
+{
+    assert(0 <= n && n <= TL_EXACT_BLOCK && n % STEP == 0 && b->top <= TL_EXACT_TOP_MOST);
+    vreal sum[TL_EXACT_LEVELS][UNROLL], start[TL_EXACT_LEVELS];
+    vreal most = {0};
+    vsmall most_f32 = {0};
+    vint cut = {0}, nan = {0};
+    const int way = tl_prefetch_way();
+    const int64_t prefetch_distance = tl_prefetch_distance(way);
+
+    begin_sums(b, levels, sum, start);
     for (int64_t i = 0; i < n; i += STEP) {
         tl_prefetch_bytes(x + i * bytes, STEP * (size_t)bytes, prefetch_distance, way, 0);
         TL_UNROLL
