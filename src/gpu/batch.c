@@ -59,7 +59,7 @@ static tally_status choose_long(tl_gpu_device *d, tl_batch *b)
     for (int64_t r = 0; r < rows; r++) {
         int64_t n = b->host_offsets[r + 1] - b->host_offsets[r];
         if (n >= CHUNK) long_count++;
-        if (n > b->longest) b->longest = n;
+        b->longest = tl_max(b->longest, n);
     }
 
     b->long_count = long_count;

@@ -51,8 +51,8 @@ static tally_status end_bins(const job *j, tally_status status)
 static int64_t binned_rows(const job *j)
 {
     const int64_t fit = (int64_t)(j->l.d->limit / 16) / (j->words * (int64_t)sizeof(uint32_t)),
-                  most = j->l.d->limit && fit < BINNED_ROWS ? fit : BINNED_ROWS;
-    return most < 1 ? 1 : most < j->rows ? most : j->rows;
+                  most = j->l.d->limit ? tl_min(fit, BINNED_ROWS) : BINNED_ROWS;
+    return most < 1 ? 1 : tl_min(most, j->rows);
 }
 
 /* The arrays that the kernels read. y: the second input, if there is one. */
@@ -140,12 +140,10 @@ static tally_status sum_parts(const job *j, const arrays *a, int64_t first, int6
                   processors = j->l.d->gpu->processors,
                   wave = (across ? DOWN_BLOCKS_PER_PROCESSOR : BLOCKS_PER_PROCESSOR) * processors;
 
-    int64_t count = wave / groups < least ? wave / groups : least;
-    if (count < 1) count = 1;
+    int64_t count = tl_max(tl_min(wave / groups, least), 1);
 
     /* so that parts have the alignment of their row */
-    int64_t each = (longest / count / CHUNK + 1) * CHUNK;
-    if (each > EXACT_MOST) each = EXACT_MOST;
+    const int64_t each = tl_min((longest / count / CHUNK + 1) * CHUNK, EXACT_MOST);
     count = longest > each ? (longest - 1) / each + 1 : 1;
     assert(each % CHUNK == 0 && each <= EXACT_MOST && count * each >= longest);
     if (across) return rows_by_lanes(j, a, &(row_parts){first, rows, count, each, 1}, NULL);
@@ -172,7 +170,7 @@ static tally_status long_rows(const job *j, const arrays *a, const tl_results *r
     const int64_t most = binned_rows(j);
     tally_status status = reserve_bins(j, most);
     for (int64_t first = 0; !status && first < j->rows; first += most) {
-        const int64_t rows = j->rows - first < most ? j->rows - first : most;
+        const int64_t rows = tl_min(j->rows - first, most);
         status = sum_parts(j, a, first, rows, j->longest);
         if (!status) status = finish(j, &a->x, first, rows, r);
     }
@@ -216,7 +214,7 @@ static void measure(job *j, const tally_view *in)
     j->elements = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
     for (int64_t r = 0; in->offsets && r < in->rows; r++) {
         const int64_t n = in->offsets[r + 1] - in->offsets[r];
-        if (n > j->longest) j->longest = n;
+        j->longest = tl_max(j->longest, n);
     }
 }
 

@@ -123,7 +123,7 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
     d->base.name = d->name;
     d->base.threads = d->cpu->threads;
     const int64_t share = (int64_t)(d->limit / 4);
-    d->base.least_bytes = d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
+    d->base.least_bytes = d->limit ? tl_min(share, PIECES_LEAST) : PIECES_LEAST;
     *out = &d->base;
 
     return TALLY_OK;

@@ -64,8 +64,7 @@ static single_plan plan_wave(const tl_gpu_device *d, const tl_batch *b)
     for (int log = tile.log; log <= tile.log + more; log++) {
         const single_plan p = plan_tiles(b, log, 1);
         const int64_t fit = d->gpu->local_bytes / (p.local + OTHER_BYTES),
-                      run = fit < tile.blocks ? fit : tile.blocks,
-                      blocks = is_short ? SHORT_ROWS : run;
+                      run = tl_min(fit, tile.blocks), blocks = is_short ? SHORT_ROWS : run;
         if (can_scan_single(d, b, &p) && p.tiles < WAVE_TILES_END &&
             p.tiles * b->rows <= blocks * d->gpu->processors)
             return p;
@@ -112,7 +111,7 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
     assert((size_t)p.words * STATUS_WORD < d->slot->status_table.bytes);
     if (wave) p.levels = p.log - tile.log;
     const tl_arguments_tiled tiled = tiled_arguments(d, b, r, &p, jobs, from);
-    return TL_GO(l, scan_single, wave || jobs < most ? jobs : most, .tiled = tiled,
+    return TL_GO(l, scan_single, wave ? jobs : tl_min(jobs, most), .tiled = tiled,
                  .local_bytes = p.local);
 }
 
@@ -121,7 +120,7 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
 static int64_t down_local_bytes(const tl_batch *b, int64_t rows)
 {
     const int log = b->columns_log, bytes = b->plan->op->elem_bytes;
-    const int64_t line = bytes * (b->rows < LANES ? b->rows : LANES);
+    const int64_t line = bytes * tl_min(b->rows, LANES);
     return DOWN_BYTES(b->state_bytes) +
            (DOWN_PITCH(rows, line, bytes << log) * TILE_WARPS << (5 - log));
 }
@@ -166,7 +165,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     const int64_t rows = down_rows(d, b);
     const single_plan p = plan_scan_down(b, rows);
     const int64_t jobs = p.tiles * tl_column_groups(b), most = DOWN_RUN * d->gpu->processors;
-    const int64_t groups = jobs < most ? jobs : most;
+    const int64_t groups = tl_min(jobs, most);
 
     assert(p.levels < COLUMN_LEVELS && p.tiles > 0 && groups > 0);
     TL_TRY(tl_status_reserve(d, p.words));

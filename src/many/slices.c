@@ -191,7 +191,7 @@ static int64_t part_start(const tl_member_slice *s, int i, int count, int64_t gr
 {
     if (i == count) return s->start + s->n;
     const int64_t at = (s->start + (int64_t)((__int128)s->n * i / count)) & -grain;
-    return i && at > s->start ? at : s->start;
+    return i ? tl_max(at, s->start) : s->start;
 }
 
 /* Finds the state before each slice, for slices[k].scan: all members fold the slices but the last,

@@ -263,7 +263,7 @@ static tally_status push_device(tally_stream *s, const tally_view *in)
     if (!s->pushed && !s->on_device && s->grid) grid_to_slab(s);
 
     if (!s->grid && left) { /* to the end of a block */
-        const tally_view a = tl_view_part(in, 0, left < in->n ? left : in->n, bytes),
+        const tally_view a = tl_view_part(in, 0, tl_min(left, in->n), bytes),
                          b = tl_view_part(in, a.n, in->n - a.n, bytes);
         const tally_status status = push_host(s, &a);
         return status || !b.n ? status : push_device(s, &b);

@@ -305,7 +305,7 @@ static tally_status copy_nodes(const tl_launch *l, grid *g, tl_slab *slab, node_
 {
     for (int j = 0; j < slab->count; j++)
         for (int64_t at = 0, now; at < g->width && !status; at += now) {
-            now = g->width - at < g->at_once ? g->width - at : g->at_once;
+            now = tl_min(g->width - at, g->at_once);
             status = copy(l, g, slab, j, at, now);
         }
     g->d->host = 1;
@@ -362,7 +362,7 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
                 .plan = *plan,
                 .width = rows,
                 .pitch = (rows + PITCH - 1) & -(int64_t)PITCH};
-    g->at_once = rows < packed ? rows : packed;
+    g->at_once = tl_min(rows, packed);
     tally_status status =
         __builtin_mul_overflow(g->pitch, (int64_t)TL_MAX_LEVELS * (int64_t)sizeof(tl_state), &most)
             ? tl_no_memory(ctx, SIZE_MAX, "a field")
