@@ -119,21 +119,21 @@ static int pick(const job *j, const ceiling_loop **best)
     static struct {
         int proportion, threads, small, count;
         const ceiling_loop *best[TOP];
-    } known[64];
+    } picked[64];
     const int small = j->in_bytes <= (1u << 20), proportion = (int)(8 * writes(j) / j->in_bytes);
     int k = 0;
-    while (known[k].count && (known[k].proportion != proportion || known[k].threads != j->threads ||
-                              known[k].small != small))
+    while (picked[k].count && (picked[k].proportion != proportion ||
+                               picked[k].threads != j->threads || picked[k].small != small))
         k++;
-    if (!known[k].count) {
-        known[k].proportion = proportion;
-        known[k].threads = j->threads;
-        known[k].small = small;
-        known[k].count = ceiling_pick(j->threads, j->out, writes(j), j->in, j->in_bytes, 5,
-                                      known[k].best, NULL, TOP);
+    if (!picked[k].count) {
+        picked[k].proportion = proportion;
+        picked[k].threads = j->threads;
+        picked[k].small = small;
+        picked[k].count = ceiling_pick(j->threads, j->out, writes(j), j->in, j->in_bytes, 5,
+                                       picked[k].best, NULL, TOP);
     }
-    memcpy(best, known[k].best, sizeof known[k].best);
-    return known[k].count;
+    memcpy(best, picked[k].best, sizeof picked[k].best);
+    return picked[k].count;
 }
 
 static int gather(const job *j, contender *list)

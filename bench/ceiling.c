@@ -43,11 +43,11 @@ void memory_free(void *p, size_t bytes)
 static cpu_set_t *processors(void)
 {
     static cpu_set_t set;
-    static int known;
-    if (!known) {
+    static int is_listed;
+    if (!is_listed) {
         CPU_ZERO(&set);
         sched_getaffinity(0, sizeof set, &set);
-        known = 1;
+        is_listed = 1;
     }
     return &set;
 }

@@ -35,7 +35,7 @@ static void drop(place *p, array *a)
     *a = (array){0};
 }
 
-static int have(place *p, array *a, size_t bytes)
+static int reserve(place *p, array *a, size_t bytes)
 {
     if (bytes <= a->bytes) return 1;
     drop(p, a);
@@ -88,16 +88,16 @@ static int64_t elements(const place *p, const cell *c, size_t elem, size_t resul
 {
     if (!strncmp(c->size, "2^", 2)) return (int64_t)1 << atoi(c->size + 2);
     double each = (double)(c->cut == CUT_STRIDED ? elem * (size_t)c->length : elem),
-           made = (double)result;
+           produced = (double)result;
     if (c->verb == CLIFF_REDUCE) {
         const int64_t length = c->cut == CUT_HEAVY                            ? 4
                                : c->cut == CUT_ROWS || c->cut == CUT_SEGMENTS ? c->length
                                                                               : 0;
-        made = length ? made / (double)length : 0;
+        produced = length ? produced / (double)length : 0;
     }
     const int slow = !strcmp(c->size, "dram");
     const double bytes = slow ? (double)p->slow : (double)p->fast,
-                 unit = slow ? (each > made ? each : made) : each + made;
+                 unit = slow ? (each > produced ? each : produced) : each + produced;
     int64_t n = 1;
     while ((double)(2 * n) * unit <= bytes) n *= 2;
     return n;
@@ -143,7 +143,7 @@ static int shape_views(place *p, const cell *c, work *k)
     case CUT_HEAVY: {
         int64_t count, *offsets = data_offsets(n, c->length, &count);
         const size_t bytes = (size_t)(count + 1) * sizeof *offsets;
-        if (!offsets || !have(p, &offset_array, bytes)) return free(offsets), 0;
+        if (!offsets || !reserve(p, &offset_array, bytes)) return free(offsets), 0;
         memcpy(offset_array.host, offsets, bytes);
         free(offsets);
         if (!p->put(p, offset_array.at, offset_array.host, bytes)) return 0;
@@ -246,11 +246,11 @@ static double run_loop(void *with, int loop)
     return run(x);
 }
 
-/* So many that a batch takes a millisecond. known: seconds of one, or 0. */
-static int repeats(contest *x, double known)
+/* So many that a batch takes a millisecond. measured: seconds of one, or 0. */
+static int repeats(contest *x, double measured)
 {
     x->repeat = 1;
-    double once = known >= 1e-3 ? known : run(x);
+    double once = measured >= 1e-3 ? measured : run(x);
     if (once >= 1e-3) return 1;
     x->repeat = 1 + (int)(1e-4 / (once + 1e-9));
     once = run(x);
@@ -338,7 +338,7 @@ outcome cell_measure(place *p, tally *cpu, const cell *c, int rounds, figures *f
     if (views < 0) return CELL_NOTHING;
     const size_t need = (size_t)(k.span + k.shift) * tally_dtype_size(c->dtype) + MARGIN;
     const size_t before = in_array.bytes;
-    if (!views || !have(p, &in_array, need) || !have(p, &out_array, f->out_bytes + MARGIN)) {
+    if (!views || !reserve(p, &in_array, need) || !reserve(p, &out_array, f->out_bytes + MARGIN)) {
         fprintf(stderr, "cliffs: no memory for %lld elements of %s\n", (long long)f->n,
                 tally_dtype_name(c->dtype));
         return CELL_FAILED;

@@ -232,7 +232,7 @@ static int next_word(const char **at, char *word)
     return length > 0;
 }
 
-static int known(const char *what, const char *list, int (*is)(const char *word))
+static int is_list(const char *what, const char *list, int (*is)(const char *word))
 {
     char word[CLIFF_WORD];
     for (const char *at = list; at && *at && next_word(&at, word);)
@@ -286,9 +286,10 @@ int cells_each(const place *p, const char *set, const selection *chosen, const i
                int team_count, int (*use)(const cell *c, void *with), void *with)
 {
     const char *const here = p->threads ? "cpu" : "gpu";
-    if (!known("--ops", chosen->ops, is_operator) || !known("--types", chosen->types, is_type) ||
-        !known("--shapes", chosen->shapes, is_shape) || !known("--views", chosen->views, is_view) ||
-        !known("--sizes", chosen->sizes, is_size))
+    if (!is_list("--ops", chosen->ops, is_operator) ||
+        !is_list("--types", chosen->types, is_type) ||
+        !is_list("--shapes", chosen->shapes, is_shape) ||
+        !is_list("--views", chosen->views, is_view) || !is_list("--sizes", chosen->sizes, is_size))
         return 0;
     free(seen);
     seen = NULL;

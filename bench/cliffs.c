@@ -33,8 +33,8 @@ typedef struct run_state {
     int rounds, listing, team_given;
     double end;
     int64_t wanted, done, skipped, failed, stopped, above;
-    char **known; /* keys that the file has, sorted */
-    int64_t known_count;
+    char **done_keys; /* keys that the file has, sorted */
+    int64_t done_count;
     const char *operators;
 } run_state;
 
@@ -45,7 +45,7 @@ static int by_text(const void *a, const void *b)
 
 /* The keys of the rows of a file: what stands before the eighth value. A last line without its
    end is cut off. */
-static int known_keys(run_state *s, const char *path)
+static int read_done_keys(run_state *s, const char *path)
 {
     FILE *f = fopen(path, "r+");
     char line[1024];
@@ -59,16 +59,17 @@ static int known_keys(run_state *s, const char *path)
         for (int i = 0; i < 7 && at; i++) at = strchr(at + (i > 0), ',');
         if (line[0] == '#' || !at || !strncmp(line, "device,", 7)) continue;
         *at = 0;
-        if (s->known_count == capacity) {
-            char **more = realloc(s->known, (size_t)(capacity = 2 * capacity + 64) * sizeof *more);
+        if (s->done_count == capacity) {
+            char **more =
+                realloc(s->done_keys, (size_t)(capacity = 2 * capacity + 64) * sizeof *more);
             if (!more) break;
-            s->known = more;
+            s->done_keys = more;
         }
-        s->known[s->known_count++] = strdup(line);
+        s->done_keys[s->done_count++] = strdup(line);
     }
     if (f && !ftruncate(fileno(f), whole)) old = old && whole;
     if (f) fclose(f);
-    if (s->known) qsort(s->known, (size_t)s->known_count, sizeof *s->known, by_text);
+    if (s->done_keys) qsort(s->done_keys, (size_t)s->done_count, sizeof *s->done_keys, by_text);
     return old;
 }
 
@@ -89,8 +90,8 @@ static int count_one(const cell *c, void *with)
     run_state *s = with;
     char key[CLIFF_KEY], *at = key;
     cell_key(c, s->p->device, key, sizeof key);
-    s->wanted += !s->known_count ||
-                 !bsearch(&at, s->known, (size_t)s->known_count, sizeof *s->known, by_text);
+    s->wanted += !s->done_count ||
+                 !bsearch(&at, s->done_keys, (size_t)s->done_count, sizeof *s->done_keys, by_text);
     if (s->listing) printf("%s\n", key);
     return 1;
 }
@@ -116,7 +117,8 @@ static int measure_one(const cell *c, void *with)
     char key[CLIFF_KEY], *at = key;
     figures f;
     cell_key(c, s->p->device, key, sizeof key);
-    if (s->known_count && bsearch(&at, s->known, (size_t)s->known_count, sizeof *s->known, by_text))
+    if (s->done_count &&
+        bsearch(&at, s->done_keys, (size_t)s->done_count, sizeof *s->done_keys, by_text))
         return 1;
     if (s->end > 0 && now() > s->end) return s->stopped = 1, 0;
     if (!team(s, c->threads)) return s->failed++, 0;
@@ -162,7 +164,7 @@ static selection swept(selection chosen)
 }
 
 /* Every argument is an option, with its value where it has one. */
-static int options_known(int argc, char **argv)
+static int are_options(int argc, char **argv)
 {
     static const char *const valued[] = {"--file",    "--device", "--threads", "--ops",
                                          "--types",   "--shapes", "--views",   "--sizes",
@@ -188,7 +190,7 @@ int main(int argc, char **argv)
     place p;
     run_state s = {.p = &p, .rounds = 5};
     int teams[CLIFF_TEAMS] = {team_most()}, team_count = 1;
-    if (!options_known(argc, argv)) return 2;
+    if (!are_options(argc, argv)) return 2;
     const char *path = option(argc, argv, "--file"), *device = option(argc, argv, "--device"),
                *value;
     const char *set = flag(argc, argv, "--quick")  ? "quick"
@@ -214,7 +216,7 @@ int main(int argc, char **argv)
         return fprintf(stderr, "cliffs: %s\n", tally_error(p.ctx)), 1;
     if (!p.threads && (tally_open(&s.cpu, "cpu") || !cells_define(s.cpu)))
         return fprintf(stderr, "cliffs: %s\n", tally_error(s.cpu)), 1;
-    const int old = path && known_keys(&s, path);
+    const int old = path && read_done_keys(&s, path);
     if (!cells_each(&p, set, &chosen, teams, team_count, count_one, &s)) return 2;
     if (s.listing) return printf("%lld cells\n", (long long)s.wanted), 0;
     if (!(s.file = fopen(path, "a"))) return perror(path), 1;

@@ -63,7 +63,7 @@ struct place {
     const char *(*name)(place *p, int loop);
     void (*run)(place *p, int loop, void *dst, size_t out, const void *src, size_t in, int repeat);
     void (*close)(place *p);
-    void *own;
+    void *state;
 };
 
 /* Opens `device` with a number of threads (on the processors). 0: there is none; says why. */

@@ -29,12 +29,12 @@ awk -v bytes="${gb}e9" 'BEGIN { srand(1); print "date,city,temp"
         r = int(rand() * 1e9); date = sprintf("20%02d-%02d-%02d", r % 25, r % 12 + 1, r % 28 + 1)
         s = sprintf("%s,City-%d,%d.%d", date, rand() * 1000, r % 40, r % 10); print s } }' >days.csv
 timed() { # WHAT COMMAND: the best of 3
-    local best=999999 begin took
+    local best=999999 begin elapsed
     for _ in 1 2 3; do
         begin=$(date +%s%N)
         bash -c "$2" >/dev/null || return 0
-        took=$((($(date +%s%N) - begin) / 1000))
-        [ $took -lt $best ] && best=$took
+        elapsed=$((($(date +%s%N) - begin) / 1000))
+        [ $elapsed -lt $best ] && best=$elapsed
     done
     awk -v s=$best -v n="$(stat -c %s days.csv)" -v what="$1" \
         'BEGIN { printf "%-28s %8.2f s  %.2f GB/s\n", what, s / 1e6, n / s / 1e3 }'

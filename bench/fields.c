@@ -25,8 +25,8 @@ static int (*synchronize)(void *);
 
 static void keep_least(double *best, double start)
 {
-    const double took = (now() - start) / GROUP;
-    if (took < *best) *best = took;
+    const double elapsed = (now() - start) / GROUP;
+    if (elapsed < *best) *best = elapsed;
 }
 
 /* GROUP steps, `at_once` in a push, and a read and a copy of GROUP others, in turns: the best
@@ -65,7 +65,7 @@ static int measure(tally *ctx, const char *op, const float *x, float *spare, int
 
 /* The steps in memory of the device, with space for GROUP more behind them, and a stream. NULL:
    there is none. */
-static float *on_cuda(tally *ctx, const float *x, size_t bytes, size_t more, void **own)
+static float *on_cuda(tally *ctx, const float *x, size_t bytes, size_t more, void **created)
 {
     int (*get)(int *, int), (*retain)(void **, int), (*set)(void *), (*alloc)(void **, size_t),
         (*create)(void **, unsigned), device;
@@ -78,7 +78,7 @@ static float *on_cuda(tally *ctx, const float *x, size_t bytes, size_t more, voi
     *(void **)&create = dlsym(cuda, "cuStreamCreate");
     *(void **)&synchronize = dlsym(cuda, "cuStreamSynchronize");
     if (get(&device, atoi(tally_isa(ctx) + 5)) || retain(&context, device) || set(context) ||
-        alloc(&p, bytes + more) || create(own, 1))
+        alloc(&p, bytes + more) || create(created, 1))
         return NULL;
     return tally_copy(ctx, p, x, bytes) ? NULL : p;
 }
@@ -89,9 +89,9 @@ static int show(tally *ctx, const char *op, const float *data, float *spare, int
 {
     const tally_view field = tally_columns(data, TALLY_F32, steps, cells);
     const double step = (double)cells * sizeof *data;
-    double took, read, copied;
+    double elapsed, read, copied;
     tally_operator_info info;
-    if (!measure(ctx, op, data, spare, cells, at_once, &took, &read, &copied, got) ||
+    if (!measure(ctx, op, data, spare, cells, at_once, &elapsed, &read, &copied, got) ||
         tally_reduce(ctx, op, &field, want) || tally_operator(ctx, op, TALLY_F32, &info)) {
         printf("%s: %s\n", op, tally_error(ctx));
         return 0;
@@ -102,9 +102,9 @@ static int show(tally *ctx, const char *op, const float *data, float *spare, int
     }
     printf("%-8s %lld at once%s: %8.4f ms a step, %7.1f GB/s; read %7.1f, copied %7.1f; steps %.2f "
            "of read, all bytes %.2f\n",
-           op, (long long)at_once, stream ? ", no wait" : "", took * 1e3, step / took * 1e-9,
-           step / read * 1e-9, step / copied * 1e-9, read / took,
-           (at_once == 1 ? 3 : 1) * read / took);
+           op, (long long)at_once, stream ? ", no wait" : "", elapsed * 1e3, step / elapsed * 1e-9,
+           step / read * 1e-9, step / copied * 1e-9, read / elapsed,
+           (at_once == 1 ? 3 : 1) * read / elapsed);
     return 1;
 }
 
@@ -126,10 +126,10 @@ int main(int argc, char **argv)
                                                                      malloc((size_t)cells *
                                                                             sizeof *want * 2);
     const int cuda = argc > 2 && !strncmp(argv[2], "cuda", 4);
-    void *own = NULL;
+    void *created = NULL;
     if (!x || !got || !want) return 1;
     for (int64_t i = 0; i < cells * steps; i++) x[i] = (float)(i % 1013) * 0.37f;
-    float *const data = cuda ? on_cuda(ctx, x, bytes, more, &own) : x;
+    float *const data = cuda ? on_cuda(ctx, x, bytes, more, &created) : x;
     if (!data) return printf("no memory on the device\n"), 1;
     printf("%lld cells of f32 on %s, %d threads; the best of %d times of %d steps\n",
            (long long)cells, tally_isa(ctx), tally_threads(ctx), RUNS * (int)(steps / GROUP),
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
     for (int o = 0; o < count; o++)
         for (int k = 0; k < 4; k++) {
             if (k & 1 && !cuda) continue;
-            stream = k & 1 ? own : NULL;
+            stream = k & 1 ? created : NULL;
             if (tally_use_stream(ctx, stream) && cuda) return printf("%s\n", tally_error(ctx)), 1;
             if (!show(ctx, ops[o], data, data + cells * steps, cells, at_once[k / 2], got, want))
                 return 1;

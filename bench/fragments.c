@@ -43,8 +43,8 @@ static int measure_pair(tally *ctx, const char *op, const double *x, double *pai
             tally_fragment_free(left);
             tally_fragment_free(right);
         }
-        const double took = (now() - start) / 1000;
-        if (took < *pair) *pair = took;
+        const double elapsed = (now() - start) / 1000;
+        if (elapsed < *pair) *pair = elapsed;
         tally_fragment_free(halves[0]);
         tally_fragment_free(halves[1]);
     }
@@ -77,8 +77,8 @@ static int measure(tally *ctx, const char *op, const double *x)
         const double start = now();
         for (int i = 0; i < PARTS; i++)
             if (tally_fragment_merge(all, part[i])) return 1;
-        const double took = now() - start;
-        if (took < best) best = took;
+        const double elapsed = now() - start;
+        if (elapsed < best) best = elapsed;
         if (tally_fragment_result(all, &got) || tally_reduce(ctx, op, &in, &want) ||
             memcmp(&got, &want, sizeof got)) {
             printf("%s: other bits\n", op);

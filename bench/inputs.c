@@ -76,19 +76,19 @@ int main(int argc, char **argv)
                    second = tally_flat(y, p->dtype, n);
         if (p->valid) in.valid = bits;
         if (p->second) in.next = &second;
-        double took[3][ROUNDS];
+        double elapsed[3][ROUNDS];
         for (int round = 0; round < ROUNDS; round++) {
             double start = now();
             if (call(ctx, p, p->op, &in, out)) return fprintf(stderr, "%s\n", tally_error(ctx)), 1;
-            took[0][round] = now() - start, start = now();
+            elapsed[0][round] = now() - start, start = now();
             if (call(ctx, p, p->second ? "sum" : p->op, &plain, out))
                 return fprintf(stderr, "%s\n", tally_error(ctx)), 1;
-            took[1][round] = now() - start, start = now();
+            elapsed[1][round] = now() - start, start = now();
             if (tally_reduce(ctx, "max", &plain, out)) return 1;
-            took[2][round] = now() - start;
+            elapsed[2][round] = now() - start;
         }
-        const double whole = median(took[0], ROUNDS), alone = median(took[1], ROUNDS),
-                     max = median(took[2], ROUNDS);
+        const double whole = median(elapsed[0], ROUNDS), alone = median(elapsed[1], ROUNDS),
+                     max = median(elapsed[2], ROUNDS);
         const double one = (double)n * (double)size,
                      bytes = one * (1 + p->second) + (p->valid ? (double)n / 8 : 0);
         const double rate = bytes / whole, read = one / max;

@@ -49,15 +49,15 @@ static void put_times(double t[5][ROUNDS])
 
 static int much(void)
 {
-    tally *own, *team;
+    tally *one_thread, *all_threads;
     char how[40];
     snprintf(how, sizeof how, "cpu,threads=%d", ranks);
-    if (tally_open(&own, "cpu,threads=1") || tally_open(&team, how)) return 1;
+    if (tally_open(&one_thread, "cpu,threads=1") || tally_open(&all_threads, how)) return 1;
     float *const all = malloc((size_t)LARGE * 4), *const out = malloc((size_t)FIELD * 4);
     for (int64_t i = 0; i < LARGE; i++) all[i] = (float)(i % 1000) * 0.01f;
     const int64_t a = LARGE * rank / ranks, b = LARGE * (rank + 1) / ranks;
     const tally_view whole = tally_flat(all, TALLY_F32, LARGE),
-                     mine = tally_flat(all + a, TALLY_F32, b - a);
+                     part = tally_flat(all + a, TALLY_F32, b - a);
     const tally_view field = tally_flat(all, TALLY_F32, FIELD),
                      result = tally_flat(out, TALLY_F32, FIELD);
     double t[5][ROUNDS];
@@ -65,23 +65,23 @@ static int much(void)
     for (int r = 0; r < ROUNDS; r++) {
         quiet_barrier();
         double begin = MPI_Wtime();
-        if (!rank) tally_reduce(team, "sum", &whole, &want);
+        if (!rank) tally_reduce(all_threads, "sum", &whole, &want);
         t[0][r] = MPI_Wtime() - begin;
         quiet_barrier();
         MPI_Barrier(MPI_COMM_WORLD);
         begin = MPI_Wtime();
-        if (tally_mpi_reduce(own, "sum", &mine, -1, &sum, -1, MPI_COMM_WORLD))
+        if (tally_mpi_reduce(one_thread, "sum", &part, -1, &sum, -1, MPI_COMM_WORLD))
             printf("%s\n", tally_mpi_error());
         t[1][r] = MPI_Wtime() - begin;
         if (!rank && memcmp(&sum, &want, 4)) printf("other bits\n");
         MPI_Barrier(MPI_COMM_WORLD);
         begin = MPI_Wtime();
-        tally_reduce(own, "sum", &mine, &local);
+        tally_reduce(one_thread, "sum", &part, &local);
         MPI_Allreduce(MPI_IN_PLACE, &local, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
         t[2][r] = MPI_Wtime() - begin;
         MPI_Barrier(MPI_COMM_WORLD);
         begin = MPI_Wtime();
-        if (tally_mpi_allreduce(own, "sum", &field, &result, MPI_COMM_WORLD))
+        if (tally_mpi_allreduce(one_thread, "sum", &field, &result, MPI_COMM_WORLD))
             printf("%s\n", tally_mpi_error());
         t[3][r] = MPI_Wtime() - begin;
         MPI_Barrier(MPI_COMM_WORLD);
@@ -90,8 +90,8 @@ static int much(void)
         t[4][r] = MPI_Wtime() - begin;
     }
     put_times(t);
-    tally_close(own);
-    tally_close(team);
+    tally_close(one_thread);
+    tally_close(all_threads);
     return 0;
 }
 
@@ -100,7 +100,7 @@ static int much(void)
 enum { RUNS = 200, CALLS = 20, N = 1000, AGREEMENTS = 5 };
 static tally *ctx;
 static double x[N];
-static tally_fragment *mine;
+static tally_fragment *part;
 static char bytes[8192], message[8192];
 static size_t length;
 
@@ -167,8 +167,8 @@ static double best(call *f)
         MPI_Barrier(MPI_COMM_WORLD);
         const double begin = MPI_Wtime();
         for (int i = 0; i < CALLS; i++) f();
-        double took = (MPI_Wtime() - begin) / CALLS, last;
-        MPI_Allreduce(&took, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        double elapsed = (MPI_Wtime() - begin) / CALLS, last;
+        MPI_Allreduce(&elapsed, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         if (last < least) least = last;
     }
     return 1e6 * least;
@@ -179,8 +179,8 @@ static int steps(void)
     if (tally_open(&ctx, "cpu,threads=1") || ranks > 1024) return 1;
     for (int i = 0; i < N; i++) x[i] = i * 0.1;
     length = sizeof message;
-    if (tally_fragment_make(ctx, "sum", TALLY_F64, x, 0, N, &mine) ||
-        tally_fragment_save(mine, message, &length))
+    if (tally_fragment_make(ctx, "sum", TALLY_F64, x, 0, N, &part) ||
+        tally_fragment_save(part, message, &length))
         return 1;
     static const struct {
         const char *name;
@@ -203,7 +203,7 @@ static int steps(void)
     if (!rank)
         printf("%-40s %7.2f\n%-40s %7.2f\n", "together", sum, "tally_mpi_reduce to one rank",
                whole);
-    tally_fragment_free(mine);
+    tally_fragment_free(part);
     tally_close(ctx);
     return 0;
 }

@@ -208,13 +208,13 @@ static void measure(const char *name, int64_t bytes, double seconds)
     int turns = 0;
     for (double begin = now();
          turns < TURNS_MOST && (turns < TURNS_LEAST || now() - begin < seconds); turns++) {
-        double took[2];
+        double elapsed[2];
         for (int s = 0; s < 2; s++) {
             const int which = (s + turns) & 1;
-            took[which] = run(&libraries[which], &j, repeat);
-            if (took[which] < best[which]) best[which] = took[which];
+            elapsed[which] = run(&libraries[which], &j, repeat);
+            if (elapsed[which] < best[which]) best[which] = elapsed[which];
         }
-        ratio[turns] = took[0] / took[1];
+        ratio[turns] = elapsed[0] / elapsed[1];
     }
     qsort(ratio, (size_t)turns, sizeof *ratio, ascending);
     const double moved = (double)bytes + (double)result;

@@ -125,11 +125,11 @@ static void max_f32(const job *j) { *(float *)j->out = top_f32(j->in, j->n); }
 static void team_max_f32(const job *j)
 {
     IN(float);
-    float s = x[0], mine;
-#pragma omp parallel num_threads(j->threads) reduction(max : s) private(mine)
+    float s = x[0], local;
+#pragma omp parallel num_threads(j->threads) reduction(max : s) private(local)
     {
-        mine = top_f32(x + FROM, MINE);
-        s = mine > s ? mine : s;
+        local = top_f32(x + FROM, MINE);
+        s = local > s ? local : s;
     }
     *(float *)j->out = s;
 }
@@ -137,11 +137,11 @@ static void max_f64(const job *j) { *(double *)j->out = top_f64(j->in, j->n); }
 static void team_max_f64(const job *j)
 {
     IN(double);
-    double s = x[0], mine;
-#pragma omp parallel num_threads(j->threads) reduction(max : s) private(mine)
+    double s = x[0], local;
+#pragma omp parallel num_threads(j->threads) reduction(max : s) private(local)
     {
-        mine = top_f64(x + FROM, MINE);
-        s = mine > s ? mine : s;
+        local = top_f64(x + FROM, MINE);
+        s = local > s ? local : s;
     }
     *(double *)j->out = s;
 }
@@ -149,11 +149,11 @@ static void max_i32(const job *j) { *(int32_t *)j->out = top_i32(j->in, j->n); }
 static void team_max_i32(const job *j)
 {
     IN(int32_t);
-    int32_t s = x[0], mine;
-#pragma omp parallel num_threads(j->threads) reduction(max : s) private(mine)
+    int32_t s = x[0], local;
+#pragma omp parallel num_threads(j->threads) reduction(max : s) private(local)
     {
-        mine = top_i32(x + FROM, MINE);
-        s = mine > s ? mine : s;
+        local = top_i32(x + FROM, MINE);
+        s = local > s ? local : s;
     }
     *(int32_t *)j->out = s;
 }
@@ -221,9 +221,9 @@ static void team_argmax_f32(const job *j)
     int64_t best = 0;
 #pragma omp parallel num_threads(j->threads)
     {
-        const int64_t from = FROM, mine = from + where_f32(x + from, MINE);
+        const int64_t from = FROM, local = from + where_f32(x + from, MINE);
 #pragma omp critical
-        if (x[mine] > x[best] || (x[mine] == x[best] && mine < best)) best = mine;
+        if (x[local] > x[best] || (x[local] == x[best] && local < best)) best = local;
     }
     *(int64_t *)j->out = best;
 }

@@ -130,20 +130,20 @@ static int get(place *p, void *to, const void *from, size_t bytes)
 }
 static void finish(place *p)
 {
-    const cuda *g = p->own;
+    const cuda *g = p->state;
     if (failed("waiting", cuStreamSynchronize(g->stream))) exit(1);
 }
 static int loops(place *p, size_t in, size_t out)
 {
-    cuda *g = p->own;
+    cuda *g = p->state;
     gpu_list(&g->list, in, out, g->processors);
     return g->list.count;
 }
-static const char *name(place *p, int loop) { return ((cuda *)p->own)->list.loop[loop].name; }
+static const char *name(place *p, int loop) { return ((cuda *)p->state)->list.loop[loop].name; }
 
 static void run(place *p, int loop, void *dst, size_t out, const void *src, size_t in, int repeat)
 {
-    cuda *g = p->own;
+    cuda *g = p->state;
     const gpu_loop *l = &g->list.loop[loop];
     address x = (address)(uintptr_t)src, y = (address)(uintptr_t)dst;
     uint64_t quads_in = (in + 15) / 16, quads_out = (out + 15) / 16, tile = (uint64_t)l->tile;
@@ -161,7 +161,7 @@ static void run(place *p, int loop, void *dst, size_t out, const void *src, size
 static void shut(place *p)
 {
     tally_close(p->ctx);
-    free(p->own);
+    free(p->state);
 }
 
 int place_cuda(place *p, int number)
@@ -179,7 +179,7 @@ int place_cuda(place *p, int number)
                  .name = name,
                  .run = run,
                  .close = shut,
-                 .own = g};
+                 .state = g};
     if (!g || !find()) return free(g), 0;
     if (failed("the device",
                cuInit(0) || cuDeviceGet(&device, number) ||

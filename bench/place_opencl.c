@@ -89,7 +89,7 @@ static void *object(const opencl *g, const void *address)
 
 static void *alloc(place *p, size_t bytes)
 {
-    opencl *g = p->own;
+    opencl *g = p->state;
     int i = 0, error;
     while (i < BUFFERS && g->buffer[i].object) i++;
     if (i == BUFFERS) return NULL;
@@ -101,7 +101,7 @@ static void *alloc(place *p, size_t bytes)
 }
 static void release(place *p, void *memory, size_t bytes)
 {
-    opencl *g = p->own;
+    opencl *g = p->state;
     (void)bytes;
     for (int i = 0; i < BUFFERS; i++)
         if (g->buffer[i].address == memory) {
@@ -112,32 +112,32 @@ static void release(place *p, void *memory, size_t bytes)
 }
 static int put(place *p, void *to, const void *from, size_t bytes)
 {
-    const opencl *g = p->own;
+    const opencl *g = p->state;
     return !failed("copying to the device",
                    clEnqueueWriteBuffer(g->queue, object(g, to), 1, 0, bytes, from, 0, NULL, NULL));
 }
 static int get(place *p, void *to, const void *from, size_t bytes)
 {
-    const opencl *g = p->own;
+    const opencl *g = p->state;
     return !failed("copying from the device",
                    clEnqueueReadBuffer(g->queue, object(g, from), 1, 0, bytes, to, 0, NULL, NULL));
 }
 static void finish(place *p)
 {
-    const opencl *g = p->own;
+    const opencl *g = p->state;
     if (failed("waiting", clFinish(g->queue))) exit(1);
 }
 static int loops(place *p, size_t in, size_t out)
 {
-    opencl *g = p->own;
+    opencl *g = p->state;
     gpu_list(&g->list, in, out, g->units);
     return g->list.count;
 }
-static const char *name(place *p, int loop) { return ((opencl *)p->own)->list.loop[loop].name; }
+static const char *name(place *p, int loop) { return ((opencl *)p->state)->list.loop[loop].name; }
 
 static void run(place *p, int loop, void *dst, size_t out, const void *src, size_t in, int repeat)
 {
-    opencl *g = p->own;
+    opencl *g = p->state;
     const gpu_loop *l = &g->list.loop[loop];
     void *x = object(g, src), *y = object(g, dst);
     uint64_t quads_in = (in + 15) / 16, quads_out = out <= in / 256 ? 0 : (out + 15) / 16,
@@ -162,7 +162,7 @@ static void run(place *p, int loop, void *dst, size_t out, const void *src, size
 static void shut(place *p)
 {
     tally_close(p->ctx);
-    free(p->own);
+    free(p->state);
 }
 
 static int build(opencl *g)
@@ -196,7 +196,7 @@ int place_opencl(place *p, int number)
                  .name = name,
                  .run = run,
                  .close = shut,
-                 .own = g};
+                 .state = g};
     if (!g || !(g->device = find(number)) || !build(g)) return free(g), 0;
     clGetDeviceInfo(g->device, UNITS, sizeof units, &units, NULL);
     clGetDeviceInfo(g->device, GLOBAL_MEMORY, sizeof memory, &memory, NULL);

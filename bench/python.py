@@ -48,10 +48,10 @@ def best(*calls, seconds=None):
     return times
 
 
-def say(what, mine, theirs, bar=None):
-    ratio = theirs / mine
+def say(what, tally_s, other_s, bar=None):
+    ratio = other_s / tally_s
     verdict = "" if bar is None else f"  bar {bar}: {'kept' if ratio >= bar else 'MISSED'}"
-    print(f"{what:46} tally {mine * 1e6:10.2f} us, other {theirs * 1e6:12.2f} us, {ratio:7.2f} times{verdict}")
+    print(f"{what:46} tally {tally_s * 1e6:10.2f} us, other {other_s * 1e6:12.2f} us, {ratio:7.2f} times{verdict}")
 
 
 tally.device("cpu,threads=1")
@@ -94,8 +94,8 @@ for n, bar, label in ((64, 0.5, "64"), (1 << 16, 2, "256 KB"), (1 << 27, 1.3, "5
     if options.quick and n == 1 << 27:
         n, bar, label = 1 << 24, None, "64 MB"
     x = np.ones(n, "f4")
-    mine, theirs = best(lambda: tally.sum(x), lambda: np.sum(x))
-    say(f"sum of f32, {label}, against numpy", mine, theirs, bar)
+    tally_s, other_s = best(lambda: tally.sum(x), lambda: np.sum(x))
+    say(f"sum of f32, {label}, against numpy", tally_s, other_s, bar)
 del x
 
 # ---- rolling windows ----
@@ -112,8 +112,8 @@ for name, (bar, make) in peers.items():
         print(f"{name} is not installed")
         continue
     for n, wanted in ((4096, None), (x.size, bar)):
-        mine, theirs = best(lambda: tally.rolling(x[:n], 50).mean(), peer(x[:n]))
-        say(f"rolling(x, 50).mean(), {n} f64, against {name}", mine, theirs, wanted)
+        tally_s, other_s = best(lambda: tally.rolling(x[:n], 50).mean(), peer(x[:n]))
+        say(f"rolling(x, 50).mean(), {n} f64, against {name}", tally_s, other_s, wanted)
 out = np.empty_like(x)
 with_out, without, copy = best(
     lambda: tally.window(x, "mean", 50, out=out), lambda: tally.window(x, "mean", 50), lambda: np.copyto(out, x)
@@ -128,7 +128,7 @@ others = {
     "std": (lambda pd, r: r.std, lambda bn: lambda x, w: bn.move_std(x, w, ddof=1)),
 }
 for op, (of_pandas, of_bottleneck) in others.items():
-    mine = getattr(tally.Rolling, op)
+    method = getattr(tally.Rolling, op)
     for name, make in (
         ("pandas", lambda pd: of_pandas(pd, pd.Series(x).rolling(50))),
         ("bottleneck", lambda bn: lambda: of_bottleneck(bn)(x, 50)),
@@ -137,5 +137,5 @@ for op, (of_pandas, of_bottleneck) in others.items():
             peer = make(importlib.import_module(name))
         except ImportError:
             continue
-        mine_s, theirs = best(lambda: mine(tally.rolling(x, 50)), peer)
-        say(f"rolling(x, 50).{op}(), {x.size} f64, against {name}", mine_s, theirs)
+        tally_s, other_s = best(lambda: method(tally.rolling(x, 50)), peer)
+        say(f"rolling(x, 50).{op}(), {x.size} f64, against {name}", tally_s, other_s)

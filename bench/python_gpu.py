@@ -41,8 +41,8 @@ def rounds(calls, wait, each):
     counts = [max(1, min(1000, int(4e-3 / seconds(call, 1, wait, each)))) for call in calls]
     times = [[] for _ in calls]
     for _ in range(ROUNDS):
-        for call, count, mine in zip(calls, counts, times):
-            mine.append(seconds(call, count, wait, each) / count * 1e6)
+        for call, count, seen in zip(calls, counts, times):
+            seen.append(seconds(call, count, wait, each) / count * 1e6)
     return map(statistics.median, times)
 
 
@@ -58,10 +58,10 @@ def row(name, calls):
     cells = []
     for each in (False, True):
         measured = rounds([call for call in calls if call], wait, each)
-        mine, theirs, mine_cupy, cupys = (call and next(measured) for call in calls)
-        cells.append(f"{mine:9.1f} {theirs:9.1f} {theirs / mine:5.2f}")
-        if mine_cupy:
-            cells[-1] += f" {mine_cupy:9.1f}" + (f" {cupys:9.1f} {cupys / mine_cupy:5.2f}" if cupys else " " * 16)
+        on_torch, torch_us, on_cupy, cupy_us = (call and next(measured) for call in calls)
+        cells.append(f"{on_torch:9.1f} {torch_us:9.1f} {torch_us / on_torch:5.2f}")
+        if on_cupy:
+            cells[-1] += f" {on_cupy:9.1f}" + (f" {cupy_us:9.1f} {cupy_us / on_cupy:5.2f}" if cupy_us else " " * 16)
     print(f"{name:22} {cells[0]:50} | {cells[1]}", flush=True)
 
 

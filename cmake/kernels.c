@@ -32,7 +32,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROGRAMS_MOST = 8192, ARCHS_MOST = 16, KNOWN_MOST = 64, PATH_ROOM = 1200 };
+enum { PROGRAMS_MOST = 8192, ARCHS_MOST = 16, SUPPORTED_MOST = 64, PATH_SIZE = 1200 };
 
 static const char quick[] = "--Ofast-compile=max";
 
@@ -40,7 +40,7 @@ typedef struct {
     const tl_scalar *op;
     const char *shape;
     tl_key key;           /* what the library looks for */
-    char path[PATH_ROOM]; /* of the fatbinary in the cache */
+    char path[PATH_SIZE]; /* of the fatbinary in the cache */
 } program;
 
 /* operators.c looks for operators of users; this program has none. */
@@ -57,7 +57,8 @@ tally_status tl_user_resolve(tally *ctx, tl_user *user, tally_dtype dtype, tally
 }
 
 static program programs[PROGRAMS_MOST];
-static int program_count, archs[ARCHS_MOST], arch_count, version, known[KNOWN_MOST], known_count;
+static int program_count, archs[ARCHS_MOST], arch_count, version, supported[SUPPORTED_MOST],
+    supported_count;
 static const char *cache, *fatbinary;
 
 static _Noreturn void stop(const char *what, const char *detail)
@@ -77,16 +78,16 @@ static void ask(const char *path)
         stop(path, "cannot be opened, or is not NVRTC 11.2 or newer");
 
     int major, minor;
-    if (version_of(&major, &minor) || count_of(&known_count) || known_count > KNOWN_MOST ||
-        list(known))
+    if (version_of(&major, &minor) || count_of(&supported_count) ||
+        supported_count > SUPPORTED_MOST || list(supported))
         stop(path, "does not say what it compiles for");
     version = 1000 * major + minor;
 }
 
 static int knows(int arch)
 {
-    for (int i = 0; i < known_count; i++)
-        if (known[i] == arch) return 1;
+    for (int i = 0; i < supported_count; i++)
+        if (supported[i] == arch) return 1;
     return 0;
 }
 
@@ -109,7 +110,7 @@ static void add_program(const tl_scalar *op, const char *shape)
     if (program_count == PROGRAMS_MOST) stop("set", "too many programs");
     program *p = &programs[program_count++];
     *p = (program){op, shape, key, ""};
-    snprintf(p->path, PATH_ROOM, "%s/%016llx%016llx.fatbin", cache, (unsigned long long)name.high,
+    snprintf(p->path, PATH_SIZE, "%s/%016llx%016llx.fatbin", cache, (unsigned long long)name.high,
              (unsigned long long)name.low);
 }
 
@@ -210,8 +211,8 @@ static void run(char **arguments)
 /* One program: machine code of each architecture, PTX of the last, packed. */
 static void compile(const program *p)
 {
-    char *text, arch[24], part[ARCHS_MOST + 1][PATH_ROOM + 40],
-        image[ARCHS_MOST + 1][PATH_ROOM + 100], to[PATH_ROOM + 40], create[PATH_ROOM + 60];
+    char *text, arch[24], part[ARCHS_MOST + 1][PATH_SIZE + 40],
+        image[ARCHS_MOST + 1][PATH_SIZE + 100], to[PATH_SIZE + 40], create[PATH_SIZE + 60];
     char *arguments[ARCHS_MOST + 6] = {(char *)fatbinary, "-64", "--compress-all"};
     size_t length, bytes;
     void *code;
@@ -225,7 +226,7 @@ static void compile(const program *p)
         if (tl_nvrtc_compile(NULL, &job, &code, &bytes)) stop(p->op->file, tally_error(NULL));
         snprintf(part[a], sizeof part[a], "%s.%ld.%d", p->path, (long)getpid(), a);
         snprintf(image[a], sizeof image[a], "--image3=kind=%s,sm=%d,file=%.*s", ptx ? "ptx" : "elf",
-                 number, PATH_ROOM + 39, part[a]);
+                 number, PATH_SIZE + 39, part[a]);
         write_file(part[a], code, bytes - (ptx && bytes)); /* PTX ends with a zero */
         free(code);
         arguments[3 + a] = image[a];
@@ -275,7 +276,7 @@ static int ascending(const void *a, const void *b)
 
 static uint64_t write_archive(const char *out)
 {
-    char temporary[PATH_ROOM + 8], part[65536];
+    char temporary[PATH_SIZE + 8], part[65536];
     tl_archive_head head = {{0}, (uint64_t)program_count};
     uint64_t at = sizeof head + (uint64_t)program_count * sizeof(tl_archive_entry),
              first = (at + 63) / 64 * 64;

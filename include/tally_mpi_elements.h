@@ -50,10 +50,11 @@ typedef struct tally_mpi_swap_ {
     int rank, ranks;
     long long n, share; /* elements of a rank; of this rank's share */
     size_t size, result;
-    const char *from; /* n elements */
-    char *to, *all;   /* n results; the elements of this share, of all ranks */
-    size_t *bytes;    /* for the mover: four numbers per rank */
-    int *counts;      /* for MPI */
+    const char *from;   /* n elements */
+    char *to, *all;     /* n results; the elements of this share, of all ranks */
+    size_t *bytes;      /* for the mover: four numbers per rank */
+    int *counts;        /* for MPI */
+    char *here, *there; /* host copies of a device's elements and results; NULL: none */
 } tally_mpi_swap_;
 
 static inline tally_status tally_mpi_moved_(const char *failed)
@@ -225,6 +226,53 @@ static inline tally_status tally_mpi_fold_share_(tally *ctx, const char *op,
     return status;
 }
 
+/* Allocates the memory of a swap, and copies elements of a device to the host. Close it after a
+ * failure too. */
+static inline tally_status tally_mpi_open_swap_(tally *ctx, tally_mpi_swap_ *x,
+                                                const tally_view *mine, const tally_view *out,
+                                                const tally_operator_info *info)
+{
+    const size_t ranks = (size_t)x->ranks;
+    int from_device = -1, to_device = -1;
+    tally_status status = TALLY_OK;
+    x->share =
+        tally_mpi_share_(x->n, x->ranks, x->rank + 1) - tally_mpi_share_(x->n, x->ranks, x->rank);
+    x->size = tally_dtype_size(mine->dtype);
+    x->result = tally_dtype_size(info->output) * (size_t)info->lanes;
+    x->from = (const char *)mine->data, x->to = (char *)(uintptr_t)out->data;
+    x->bytes = (size_t *)calloc(4 * ranks, sizeof *x->bytes);
+    x->counts = (int *)calloc(4 * ranks, sizeof *x->counts);
+    const size_t capacity = ranks * (size_t)x->share * x->size + 1;
+    if (x->mover) {
+        void *all = NULL;
+        status = tally_mpi_moved_(x->mover->capacity(x->mover->self, capacity, &all));
+        x->all = (char *)all;
+    } else {
+        if ((status = tally_owner(ctx, mine->data, &from_device)) ||
+            (status = tally_owner(ctx, out->data, &to_device)))
+            tally_mpi_fail_(status, "%s", tally_error(ctx));
+        if (from_device >= 0) x->from = x->here = (char *)malloc((size_t)x->n * x->size + 1);
+        if (to_device >= 0) x->to = x->there = (char *)malloc((size_t)x->n * x->result + 1);
+        x->all = (char *)malloc(capacity);
+    }
+    if (!status && (!x->bytes || !x->counts || !x->all || (x->n && (!x->from || !x->to))))
+        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements of %d ranks",
+                                 x->share, x->ranks);
+    if (!status && x->here &&
+        (status = tally_copy(ctx, x->here, mine->data, (size_t)x->n * x->size)))
+        tally_mpi_fail_(status, "%s", tally_error(ctx));
+    return status;
+}
+
+static inline void tally_mpi_close_swap_(tally_mpi_swap_ *x)
+{
+    if (!x->mover) free(x->all);
+    free(x->here);
+    free(x->there);
+    free(x->bytes);
+    free(x->counts);
+}
+
 /* tally_mpi_allreduce for elements (`mine`) and results (`out`) in memory that the mover accepts.
  * ctx uses its own stream, or the mover's. */
 static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op,
@@ -235,42 +283,13 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op,
     tally_mpi_swap_ x;
     /* used for tally_mpi_begin_: the hash contains n, and m.n counts the ranks with validity */
     tally_mpi_ m;
-    char *here = NULL, *there = NULL;
-    void *all = NULL;
-    int from_device = -1, to_device = -1;
     memset(&x, 0, sizeof x);
     x.mover = mover, x.comm = comm;
     MPI_Comm_rank(comm, &x.rank);
     MPI_Comm_size(comm, &x.ranks);
     tally_status status =
         tally_mpi_allreduce_check_(ctx, op, mine, out, mover, x.ranks, &x.n, &info);
-    if (!status) {
-        const size_t ranks = (size_t)x.ranks;
-        x.share =
-            tally_mpi_share_(x.n, x.ranks, x.rank + 1) - tally_mpi_share_(x.n, x.ranks, x.rank);
-        x.size = tally_dtype_size(mine->dtype),
-        x.result = tally_dtype_size(info.output) * (size_t)info.lanes;
-        x.from = (const char *)mine->data, x.to = (char *)(uintptr_t)out->data;
-        x.bytes = (size_t *)calloc(4 * ranks, sizeof *x.bytes);
-        x.counts = (int *)calloc(4 * ranks, sizeof *x.counts);
-        const size_t capacity = ranks * (size_t)x.share * x.size + 1;
-        if (mover) {
-            status = tally_mpi_moved_(mover->capacity(mover->self, capacity, &all));
-        } else {
-            if ((status = tally_owner(ctx, mine->data, &from_device)) ||
-                (status = tally_owner(ctx, out->data, &to_device)))
-                tally_mpi_fail_(status, "%s", tally_error(ctx));
-            if (from_device >= 0) x.from = here = (char *)malloc((size_t)x.n * x.size + 1);
-            if (to_device >= 0) x.to = there = (char *)malloc((size_t)x.n * x.result + 1);
-            all = malloc(capacity);
-        }
-        x.all = (char *)all;
-        if (!status && (!x.bytes || !x.counts || !x.all || (x.n && (!x.from || !x.to))))
-            status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements of %d ranks",
-                                     x.share, x.ranks);
-        if (!status && here && (status = tally_copy(ctx, here, mine->data, (size_t)x.n * x.size)))
-            tally_mpi_fail_(status, "%s", tally_error(ctx));
-    }
+    if (!status) status = tally_mpi_open_swap_(ctx, &x, mine, out, &info);
     const int has = mine && (mine->valid || (mine->next && mine->next->valid));
     status = tally_mpi_begin_(
         &m, comm, -1, has,
@@ -285,17 +304,14 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op,
     }
     if (!status) {
         status = tally_mpi_spread_results_(&x);
-        if (!status && there &&
-            (status = tally_copy(ctx, (void *)(uintptr_t)out->data, there, (size_t)x.n * x.result)))
+        if (!status && x.there &&
+            (status =
+                 tally_copy(ctx, (void *)(uintptr_t)out->data, x.there, (size_t)x.n * x.result)))
             tally_mpi_fail_(status, "%s", tally_error(ctx));
         status = tally_mpi_agree_(comm, status);
     }
     if (met && status && mover) mover->abandon(mover->self);
-    if (!mover) free(all);
-    free(here);
-    free(there);
-    free(x.bytes);
-    free(x.counts);
+    tally_mpi_close_swap_(&x);
     return status;
 }
 

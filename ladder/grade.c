@@ -126,7 +126,7 @@ typedef struct grading {
 } grading;
 
 /* The counts, and on a device the times, of the rung and of the kernel. */
-static int count(const ladder_options *o, const grading *g, int wrong, row *like, row *mine,
+static int count(const ladder_options *o, const grading *g, int wrong, row *like, row *tested,
                  ladder_error *error)
 {
     const assignment *const a = &g->a;
@@ -150,9 +150,9 @@ static int count(const ladder_options *o, const grading *g, int wrong, row *like
     if (!code) code = start_shape(&r, s->rung.shape, &both, error);
     const int timed = !code && o->runs && !place_is_model(p);
     *like = (row){.rung = &s->like};
-    *mine = (row){.rung = &s->rung, .text = s->text};
+    *tested = (row){.rung = &s->rung, .text = s->text};
     if (!code && timed) code = run_rung(&r, both, p, timed, like, error);
-    if (!code) code = run_rung(&r, both, p, timed, mine, error);
+    if (!code) code = run_rung(&r, both, p, timed, tested, error);
     report_free(&r);
     place_close(p);
     return code;
@@ -283,13 +283,13 @@ int grade_texts(const char *assignment_text, const char *name, const char *kerne
 {
     const ladder_options plain = {.device = "model", .n = -1, .width = 50, .warp = 32, .banks = 32};
     grading *const g = calloc(1, sizeof *g);
-    char *const mine = g ? strdup(kernel) : NULL;
-    int code = mine ? read_assignment("assignment", assignment_text, &g->a, error)
-                    : fail_with(error, 1, "out of memory");
+    char *const kernel_text = g ? strdup(kernel) : NULL;
+    int code = kernel_text ? read_assignment("assignment", assignment_text, &g->a, error)
+                           : fail_with(error, 1, "out of memory");
     if (code)
-        free(mine);
+        free(kernel_text);
     else
-        code = grade(&plain, g, name, mine, error);
+        code = grade(&plain, g, name, kernel_text, error);
     if (!code) say_json(json, g);
     if (g) student_close(&g->s);
     free(g);
@@ -304,8 +304,8 @@ int ladder_grade(const ladder_options *o, const char *file, const char *kernel, 
     int code = !text ? error->code
                : !g  ? fail_with(error, 1, "out of memory")
                      : read_assignment(file, text, &g->a, error);
-    char *const mine = code ? NULL : read_text(kernel, error);
-    if (!code) code = mine ? grade(o, g, kernel, mine, error) : error->code;
+    char *const kernel_text = code ? NULL : read_text(kernel, error);
+    if (!code) code = kernel_text ? grade(o, g, kernel, kernel_text, error) : error->code;
     if (!code) {
         const int instead = o->json && !strcmp(o->json, "-");
         if (!instead) say_text(out, g);

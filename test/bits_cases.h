@@ -63,10 +63,10 @@ static void check_flat(const test_case *c, int verbs, int64_t n, int shift, tl_d
         check_same(y, wanted + n * size, 1, size, "reduce " CASE_FORMAT " n=%lld shift=%d %s",
                    CASE_ARGS(c), (long long)n, shift, data_names[kind]);
     if (n <= SPEC_ROW) { /* the spec vouches for the reference */
-        tl_spec_reduce(op, c->par, x, 1, n, NULL, y);
+        tl_spec_reduce((tl_spec_sequence){op, c->par, x, 1, n}, NULL, y);
         check_same(y, wanted + n * size, 1, size, "spec " CASE_FORMAT " n=%lld", CASE_ARGS(c),
                    (long long)n);
-        tl_spec_scan(op, c->par, x, 1, n, NULL, y);
+        tl_spec_scan((tl_spec_sequence){op, c->par, x, 1, n}, NULL, y);
         check_same(y, wanted + size, n, size, "spec scan " CASE_FORMAT " n=%lld", CASE_ARGS(c),
                    (long long)n);
     }
@@ -138,10 +138,13 @@ static void reduced_rows(const laid *v)
     if (!check_ok(c->ctx, tally_reduce(c->ctx, c->op, &v->in, output), v->line)) return;
     for (int64_t r = 0; r < v->in.rows; r++)
         if (r)
-            reference_reduce(op, c->par, row_of(v, r), v->in.stride, length_of(v, r),
-                             wanted + r * size);
+            reference_reduce(
+                (tl_spec_sequence){op, c->par, row_of(v, r), v->in.stride, length_of(v, r)},
+                wanted + r * size);
         else
-            tl_spec_reduce(op, c->par, row_of(v, 0), v->in.stride, length_of(v, 0), NULL, wanted);
+            tl_spec_reduce(
+                (tl_spec_sequence){op, c->par, row_of(v, 0), v->in.stride, length_of(v, 0)}, NULL,
+                wanted);
     check_same(output, wanted, v->in.rows, size, "reduce %s", v->line);
 }
 
@@ -183,11 +186,11 @@ static void series_of_rows(const laid *v, const tally_window_options *w,
         const int64_t m = length_of(v, r), results = w ? tally_window_length(m, w) : m;
         const int spec = !r && (w ? m * (w->before + w->after + 1) <= SPEC_MOST : m <= SPEC_ROW);
         if (w)
-            (spec ? tl_spec_window : reference_window)(op, c->par, row_of(v, r), v->in.stride, m, w,
-                                                       one);
+            (spec ? tl_spec_window : reference_window)(
+                (tl_spec_sequence){op, c->par, row_of(v, r), v->in.stride, m}, w, one);
         else
-            (spec ? tl_spec_scan : reference_scan)(op, c->par, row_of(v, r), v->in.stride, m, o,
-                                                   one);
+            (spec ? tl_spec_scan : reference_scan)(
+                (tl_spec_sequence){op, c->par, row_of(v, r), v->in.stride, m}, o, one);
         char *const at = wanted + ((char *)out.data - output) + row_begin(&out, r) * size;
         for (int64_t i = 0; i < results; i++)
             memcpy(at + i * out.stride * size, one + i * size, (size_t)size);
@@ -224,7 +227,7 @@ static void scanned_in_place(const laid *v)
     if (!check_ok(c->ctx, tally_scan(c->ctx, c->op, in, &self, &forward), v->line)) return;
     for (int64_t r = 0; r < in->rows; r++) {
         const int64_t m = length_of(v, r), at = row_of(v, r) - v->x;
-        reference_scan(op, c->par, before + at, in->stride, m, &forward, one);
+        reference_scan((tl_spec_sequence){op, c->par, before + at, in->stride, m}, &forward, one);
         for (int64_t i = 0; i < m; i++)
             memcpy(wanted + at + i * in->stride * size, one + i * size, (size_t)size);
     }
@@ -290,7 +293,7 @@ static void check_window(const test_case *c, int64_t n, const tally_window_optio
     memset(wanted, 0xa5, (size_t)(m * op->result_bytes) + 16);
     if (!check_ok(c->ctx, tally_window(c->ctx, c->op, &in, &out, w), c->op)) return;
     int small = n * (w->before + w->after + 1) <= SPEC_MOST;
-    (small ? tl_spec_window : reference_window)(op, c->par, x, 1, n, w, wanted);
+    (small ? tl_spec_window : reference_window)((tl_spec_sequence){op, c->par, x, 1, n}, w, wanted);
     check_same(output, wanted, m * op->result_bytes + 16, 1,
                "window " CASE_FORMAT " n=%lld before %lld after %lld edges %d min %lld %s",
                CASE_ARGS(c), (long long)n, (long long)w->before, (long long)w->after, (int)w->edges,

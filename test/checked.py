@@ -36,13 +36,13 @@ def judged(ctx, status, text, sums, dtype, buffer, what):
             "<%d%s" % (len(sums), "Q" if dtype[0] == "u" else "q"), bytes(buffer)[: 8 * len(sums)]
         )
     )
-    said = tally.tally_error(ctx).decode() if status else ""
+    message = tally.tally_error(ctx).decode() if status else ""
     if wrong is None:
         good = not status and got == [v or 0 for v in sums]
     else:
-        good = status and "is %d, and 64 bits hold" % sums[wrong] in said and text % wrong in said
+        good = status and "is %d, and 64 bits hold" % sums[wrong] in message and text % wrong in message
         good = good and (what.startswith("stream") or not any(bytes(buffer)))
-    count(good, what, dtype, "status", status, said, "sums", sums, "got", got, "place", wrong)
+    count(good, what, dtype, "status", status, message, "sums", sums, "got", got, "place", wrong)
 
 
 class Made:
@@ -110,7 +110,7 @@ def checked(case):
 
 def streamed(ctx, verb, m):
     """Pushes the numbers in random pieces. Returns the first status that is not 0, and results."""
-    s, more, made, status, at = c.c_void_p(), c.c_int64(), 0, 0, 0
+    s, more, produced, status, at = c.c_void_p(), c.c_int64(), 0, 0, 0
     view, size = m.a.view, struct.calcsize(FORMAT[m.dtype])
     out = c.create_string_buffer(8 * m.n + 8 * 100)
     opens = (tally.tally_stream_reduce, tally.tally_stream_scan, tally.tally_stream_window)
@@ -118,11 +118,11 @@ def streamed(ctx, verb, m):
     fine(ctx, opens[verb](ctx, OP, view.dtype, *options[verb], c.byref(s)), OP)
     while at < m.n and not status:
         n = min(m.n - at, random.randint(1, 9))
-        x, to = c.c_void_p(view.data + at * size), c.c_void_p(c.addressof(out) + 8 * made)
+        x, to = c.c_void_p(view.data + at * size), c.c_void_p(c.addressof(out) + 8 * produced)
         status = tally.tally_stream_push(s, x, c.c_int64(n), to, c.byref(more))
-        made, at = made + more.value, at + n
+        produced, at = produced + more.value, at + n
     if not status:
-        to = c.c_void_p(c.addressof(out) + 8 * made)
+        to = c.c_void_p(c.addressof(out) + 8 * produced)
         status = tally.tally_stream_finish(s, to, c.byref(more))
     tally.tally_stream_close(s)
     return status, out
@@ -143,8 +143,8 @@ def checked_parts(case):
         if verb == 0:
             judged(ctx, status, "the sum" + which, [x[0] for x in sums[0]], m.dtype, out, "rows")
         else:
-            said, error = judge_many(ctx, status, sums[verb], m.dtype, out), tally.tally_error(ctx)
-            same(float(said), 1.0, "checked", verb, m.dtype, error, status, sums[verb], first)
+            message, error = judge_many(ctx, status, sums[verb], m.dtype, out), tally.tally_error(ctx)
+            same(float(message), 1.0, "checked", verb, m.dtype, error, status, sums[verb], first)
     parts, (out, _) = [], m.results(1)
     for start, _ in pieces(m.a, n, 9):
         parts.append(c.c_void_p())
@@ -186,11 +186,11 @@ def judge_many(ctx, status, sums, dtype, out):
     if not wrong:
         got = struct.unpack("<%d%s" % (len(flat), "Q" if dtype[0] == "u" else "q"), bytes(out))
         return not status and all(v is None or v == w for v, w in zip(flat, got))
-    said = tally.tally_error(ctx).decode()
+    message = tally.tally_error(ctx).decode()
     return status and any(
         "number %d%s is %d, and 64 bits hold"
         % (i, " of sequence %d" % r if len(sums) > 1 else "", sums[r][i])
-        in said
+        in message
         for r, i in wrong
     )
 
@@ -199,8 +199,8 @@ def refused(op, words):
     """A call that is refused in words."""
     a, out = Input(3, 1, "small", "i64", False), c.create_string_buffer(64)
     status = tally.tally_reduce(contexts[0], op, c.byref(a.view), out)
-    said = tally.tally_error(contexts[0]).decode()
-    count(status and words in said, op, "is not refused with", words, "but", status, said)
+    message = tally.tally_error(contexts[0]).decode()
+    count(status and words in message, op, "is not refused with", words, "but", status, message)
 
 
 refused(b"mean:checked", "the suffix :checked is for sums of integers")

@@ -51,11 +51,11 @@ def main():
             with open(os.path.join(sys.argv[3], name), "wb") as f:
                 f.write(data)
         return
-    known = read(path) if os.path.exists(path) else {}
+    entries = read(path) if os.path.exists(path) else {}
     with open(path, "a", encoding="ascii") as f:
         for file in sys.argv[3:]:
             name = os.path.basename(file)
-            if name in known:
+            if name in entries:
                 sys.exit(f"{path} has an input '{name}' already")
             f.write(section(name, open(file, "rb").read()))
 

@@ -51,13 +51,13 @@ class Digits:
     def call(self, name, *arguments):
         while True:
             buffer = (c.c_char * len(self.memory)).from_buffer(self.memory)
-            room = getattr(tally, name)(buffer, *arguments)
+            capacity = getattr(tally, name)(buffer, *arguments)
             del buffer
-            if not room:
+            if not capacity:
                 return
-            check(room > struct.unpack_from("<i", self.memory, 40)[0] and room <= 136, name, "room", room)
-            self.memory.extend(bytes(48 + 8 * room - len(self.memory)))
-            struct.pack_into("<i", self.memory, 40, room)
+            check(capacity > struct.unpack_from("<i", self.memory, 40)[0] and capacity <= 136, name, "room", capacity)
+            self.memory.extend(bytes(48 + 8 * capacity - len(self.memory)))
+            struct.pack_into("<i", self.memory, 40, capacity)
 
     def add(self, x, sign=1):
         self.call("tally_digits_add", c.c_double(x), sign)
@@ -159,8 +159,8 @@ for case in range(int(os.environ.get("CASES") or usual)):
     for which in NAMES:
         f, root = wanted(which, exact)
         for dtype in (F64, F32):
-            for made in (whole, parts[1]):
-                there, value = made.value(which, dtype)
+            for added in (whole, parts[1]):
+                there, value = added.value(which, dtype)
                 if f is None:
                     check(not there and value != value, which, rows, "has no value, and got", there, value)
                     continue
@@ -187,15 +187,15 @@ for rows, which, want in [
     ([(inf, 2.0), (1.0, 1.0)], "weighted_mean", inf), ([(inf, 1.0), (2.0, 1.0)], "var_pop", nan),
     ([(1.0, inf), (2.0, 1.0)], "corr", nan), ([(1e308, 1.0), (1e308, 1.0)], "sum", inf),
 ]:
-    made = Rows()
+    added = Rows()
     for x, y in rows:
-        made.add(x, y)
-    there, got = made.value(which)
+        added.add(x, y)
+    there, got = added.value(which)
     check(there == 1 and struct.pack("<d", got) == struct.pack("<d", want), which, rows, "got", got)
-    made.add(1.0, 1.0)
+    added.add(1.0, 1.0)
     for x, y in rows:
-        made.add(x, y, -1)
-    check(made.value("mean")[1] == 1.0, "infinities stay behind", rows)
+        added.add(x, y, -1)
+    check(added.value("mean")[1] == 1.0, "infinities stay behind", rows)
 
 # what is no sum
 good = Digits()

@@ -101,8 +101,8 @@ static void stream_of_results(tally *ctx, const check_operator *o, const tally_v
                               const tally_scan_options *so, const tally_window_options *w)
 {
     const int64_t all = w ? tally_window_length(in->n, w) : in->n, stride = 1 + check_below(2);
-    static char made[sizeof got];
-    tally_view out = {made, o->info.output, in->rows, all, all * stride, stride, NULL};
+    static char computed[sizeof got];
+    tally_view out = {computed, o->info.output, in->rows, all, all * stride, stride, NULL};
     tally_stream *s = NULL;
     const int many = w && (in->rows > 1 || check_below(2));
     check_ok(ctx,
@@ -110,7 +110,7 @@ static void stream_of_results(tally *ctx, const check_operator *o, const tally_v
              : many ? tally_stream_window_rows(ctx, o->op, o->dtype, in->rows, w, &s)
                     : tally_stream_window(ctx, o->op, o->dtype, w, &s),
              "a stream");
-    int64_t have = 0;
+    int64_t written = 0;
     for (int64_t at = 0, n; s && at < in->n; at += n) {
         n = 1 + check_below(in->n - at);
         tally_view p = piece(in, at, n), to = out, q;
@@ -119,18 +119,18 @@ static void stream_of_results(tally *ctx, const check_operator *o, const tally_v
             p.next = &q;
         }
         to.n = tally_stream_results(s, n);
-        to.data = made + have * stride * o->result;
-        have += to.n;
+        to.data = computed + written * stride * o->result;
+        written += to.n;
         check_ok(ctx, tally_stream_push_view(s, &p, &to), "a push");
     }
-    out.n = all - have;
-    out.data = made + have * stride * o->result;
+    out.n = all - written;
+    out.data = computed + written * stride * o->result;
     if (w) check_ok(ctx, tally_stream_finish_view(s, &out), "its end");
-    check(w ? tally_stream_results(s, -1) <= out.n : have == all,
-          "a stream of %s: %lld results, not %lld", o->op, (long long)have, (long long)all);
+    check(w ? tally_stream_results(s, -1) <= out.n : written == all,
+          "a stream of %s: %lld results, not %lld", o->op, (long long)written, (long long)all);
     tally_stream_close(s);
     for (int64_t i = 0; i < in->rows * all; i++)
-        memcpy(got + i * o->result, made + i * stride * o->result, (size_t)o->result);
+        memcpy(got + i * o->result, computed + i * stride * o->result, (size_t)o->result);
     check_same(got, want, in->rows * all, o->result,
                "a stream's %s of %s of %s, %lld x %lld, %lld + 1 + %lld, edges %d",
                w ? "windows" : "scan", o->op, tally_dtype_name(in->dtype), (long long)in->rows,

@@ -82,22 +82,23 @@ static void series_streams(tally *ctx, const check_operator *o, const tally_view
     for (int verb = 0; verb < 3; verb++) {
         tally_stream *s = NULL;
         so.reverse = 0;
-        int64_t made = 0, more = 0, all = verb == 0 ? 1 : verb == 1 ? n : results;
+        int64_t produced = 0, more = 0, all = verb == 0 ? 1 : verb == 1 ? n : results;
         if (verb == 0) check_ok(ctx, tally_stream_reduce(ctx, o->op, o->dtype, &s), "stream");
         if (verb == 1) check_ok(ctx, tally_stream_scan(ctx, o->op, o->dtype, &so, &s), "stream");
         if (verb == 2) check_ok(ctx, tally_stream_window(ctx, o->op, o->dtype, wo, &s), "stream");
         for (int64_t at = 0, m; s && at < n; at += m) {
             m = 1 + check_below(90);
             if (m > n - at) m = n - at;
-            check_ok(ctx,
-                     tally_stream_push(s, data + at * o->bytes, m, got + made * o->result, &more),
-                     "push");
-            made += more;
+            check_ok(
+                ctx,
+                tally_stream_push(s, data + at * o->bytes, m, got + produced * o->result, &more),
+                "push");
+            produced += more;
         }
-        check_ok(ctx, tally_stream_finish(s, got + made * o->result, &more), "finish");
+        check_ok(ctx, tally_stream_finish(s, got + produced * o->result, &more), "finish");
         tally_stream_close(s);
-        check(made + more == all, "stream: %lld results, not %lld", (long long)(made + more),
-              (long long)all);
+        check(produced + more == all, "stream: %lld results, not %lld",
+              (long long)(produced + more), (long long)all);
         if (verb == 0) check_ok(ctx, tally_reduce(ctx, o->op, in, want), "reduce");
         if (verb == 1)
             check_ok(ctx,

@@ -268,7 +268,7 @@ def pushed(ctx, verb, text, a, k, n, options, out):
     """Pushes the k sequences of a view into a stream of many, piece by piece. The first piece may
     come as a fragment. out: a view of the results. Returns the status, and how many elements came
     as a fragment."""
-    s, f, first, made, status = c.c_void_p(), c.c_void_p(), 0, 0, 0
+    s, f, first, produced, status = c.c_void_p(), c.c_void_p(), 0, 0, 0
     begins, size = verb < 2 and random.random() < 0.4, 4 if out.dtype == F64 - 1 else 8
     fine(
         ctx,
@@ -296,15 +296,15 @@ def pushed(ctx, verb, text, a, k, n, options, out):
             )
             status = status or tally.tally_stream_resume(s, f)
             tally.tally_fragment_free(f)
-            first, made = m, m if verb else 0
+            first, produced = m, m if verb else 0
         elif not status:
             to = View.from_buffer_copy(out)
-            to.data, to.n = out.data + made * size, tally.tally_stream_results(s, c.c_int64(m))
+            to.data, to.n = out.data + produced * size, tally.tally_stream_results(s, c.c_int64(m))
             status = tally.tally_stream_push_view(s, c.byref(a.view), c.byref(to) if verb else None)
-            made += to.n
+            produced += to.n
     if not status:
         to = View.from_buffer_copy(out)
-        to.data = out.data + made * size
+        to.data = out.data + produced * size
         status = tally.tally_stream_finish_view(s, c.byref(to)) if verb != 1 else 0
     tally.tally_stream_close(s)
     return status, first

@@ -39,8 +39,8 @@ static void use(tally_fragment *f, const unsigned char *data, size_t bytes)
     const int whole = info.ranges == 1 ? start == 0 : end == 0;
     if (rows < most) assert(tally_fragment_result(f, out) == (whole ? TALLY_OK : TALLY_INVALID));
     free(out);
-    const tally_status own = tally_fragment_merge(f, f); /* with itself, if it is empty */
-    assert(start == end ? own == TALLY_OK : own == TALLY_INVALID);
+    const tally_status with_itself = tally_fragment_merge(f, f); /* with itself, if it is empty */
+    assert(start == end ? with_itself == TALLY_OK : with_itself == TALLY_INVALID);
     double x[3] = {1, 2, 3}; /* of any dtype: 24 bytes */
     const int fits = end < (int64_t)1 << 61;
     tally_view next = tally_flat(x, f->dtype, 3); /* of every sequence */

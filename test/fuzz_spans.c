@@ -13,7 +13,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { KEYS = 64, TEXT = 128 };
-static char said[1000];
+static char message[1000];
 
 /* What span.c calls of the command line. */
 const option_row option_table[OPT_COUNT] = {[OPT_last] = {.name = "last"},
@@ -23,7 +23,7 @@ int usage(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(said, sizeof said, format, arguments);
+    vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     return USAGE;
 }
@@ -134,9 +134,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         shown(&t);
         keys[n++] = tl_time_kind(t.frame) == 1 ? t.value : t.value * TALLY_KEY_PART;
     }
-    said[0] = 0;
+    message[0] = 0;
     const int code = span_options(&o, &s);
-    assert(code == DONE ? said[0] == 0 : code == USAGE && said[0]);
+    assert(code == DONE ? message[0] == 0 : code == USAGE && message[0]);
     if (code || !s.on) return 0;
     tally_key_window w;
     if (span_window(&s, TALLY_F64, how >> 5 & 1, &w) == DONE)

@@ -205,11 +205,11 @@ static void each_word(const uint8_t *data, size_t size)
         char *end;
         const double d = strtod_l(word, &end, c);
         const float f = strtof_l(word, &end, c);
-        double mine = 0;
+        double parsed = 0;
         float mine4 = 0;
         const int is = k > i && end == word + (k - i);
-        if ((tally_parse_value(TALLY_F64, word, k - i, &mine) == TALLY_OK) != is ||
-            (is && memcmp(&d, &mine, 8) != 0))
+        if ((tally_parse_value(TALLY_F64, word, k - i, &parsed) == TALLY_OK) != is ||
+            (is && memcmp(&d, &parsed, 8) != 0))
             abort();
         if (is && (tally_parse_value(TALLY_F32, word, k - i, &mine4) || memcmp(&f, &mine4, 4) != 0))
             abort();

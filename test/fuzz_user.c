@@ -16,11 +16,11 @@ static char *as_compiled(const char *text, int trigraphs)
     char *a = malloc(n + 2), *b = malloc(n + 2);
     for (size_t i = 0; i < n; i++) {
         if (text[i] == '\r' && text[i + 1] == '\n') continue;
-        const char *known = trigraphs && text[i] == '?' && text[i + 1] == '?' && text[i + 2]
-                                ? strchr(from, text[i + 2])
-                                : NULL;
-        a[m++] = known ? to[known - from] : text[i] == '\r' ? '\n' : text[i];
-        if (known) i += 2;
+        const char *trigraph = trigraphs && text[i] == '?' && text[i + 1] == '?' && text[i + 2]
+                                   ? strchr(from, text[i + 2])
+                                   : NULL;
+        a[m++] = trigraph ? to[trigraph - from] : text[i] == '\r' ? '\n' : text[i];
+        if (trigraph) i += 2;
     }
     a[m] = 0;
     n = m, m = 0;

@@ -92,7 +92,7 @@ static void reduced(void)
     const field f = pick();
     tally *ctx = any();
     tally_stream *s;
-    int64_t made = -1;
+    int64_t produced = -1;
     check_ok(ctx, tally_reduce(ctx, f.o.op, &f.all, want), f.what);
     if (!check_ok(ctx, tally_stream_reduce_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &s), f.what))
         return;
@@ -104,8 +104,8 @@ static void reduced(void)
     check(tally_stream_room(s, -1) == f.all.rows && tally_stream_room(s, 5) == 0, "room: %s",
           f.what);
     memset(got, 0x5a, (size_t)(f.all.rows * f.o.result + GUARD));
-    check_ok(ctx, tally_stream_finish(s, got, &made), f.what);
-    check(made == f.all.rows, "%lld results: %s", (long long)made, f.what);
+    check_ok(ctx, tally_stream_finish(s, got, &produced), f.what);
+    check(produced == f.all.rows, "%lld results: %s", (long long)produced, f.what);
     check_same(got, want, f.all.rows, f.o.result, "stream of rows: %s", f.what);
     guarded(f.all.rows * f.o.result, f.what);
     check(tally_stream_push_view(s, &f.all, NULL) == TALLY_INVALID, "a finished stream took more");
@@ -152,8 +152,9 @@ static void scanned(void)
         check(tally_stream_room(s, m) == m * f.all.rows, "room: %s", f.what);
         check_ok(ctx, tally_stream_push_view(s, &v, &to), f.what);
     }
-    int64_t made = -1;
-    check(tally_stream_room(s, -1) == 0 && !tally_stream_finish(s, NULL, &made) && made == 0,
+    int64_t produced = -1;
+    check(tally_stream_room(s, -1) == 0 && !tally_stream_finish(s, NULL, &produced) &&
+              produced == 0,
           "finish: %s", f.what);
     check_same(got, want, places * f.o.result + GUARD, 1,
                "scan of rows, columns %d exclusive %d init %d: %s", columns, o.exclusive,
@@ -182,19 +183,19 @@ static void windowed(void)
     if (!check_ok(ctx, tally_stream_window_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &o, &s),
                   f.what))
         return;
-    int64_t made = 0;
+    int64_t produced = 0;
     for (int64_t at = 0, m; at < f.all.n; at += m) {
         m = chunk(f.all.n - at);
         const tally_view v = part(&f, at, at + m);
         tally_view to = out;
         to.n = tally_stream_results(s, m);
-        to.data = got + made * out.stride * f.o.result;
+        to.data = got + produced * out.stride * f.o.result;
         check_ok(ctx, tally_stream_push_view(s, &v, &to), f.what);
-        made += to.n;
+        produced += to.n;
     }
     tally_view rest = out;
     rest.n = tally_stream_results(s, -1);
-    rest.data = got + made * out.stride * f.o.result;
+    rest.data = got + produced * out.stride * f.o.result;
     check_ok(ctx, tally_stream_finish_view(s, &rest), f.what);
     check_same(got, want, places * f.o.result + GUARD, 1,
                "windows of rows, %lld + 1 + %lld edges %d min_count %lld: %s", (long long)o.before,

@@ -267,7 +267,7 @@ static void place_inputs(tally *ctx, problem *c)
 
 /* Nothing of the call before was the processors', but where a device has no way
    (gpu/run.c). */
-static void check_road(tally *ctx, const problem *c, int may)
+static void check_path(tally *ctx, const problem *c, int may)
 {
     tally_times_info times;
     tl_form form;

@@ -202,7 +202,7 @@ static void stream_window(tally *ctx, const problem *c)
                               .after = check_below(3) ? 0 : check_below(9)};
     o.edges = (tally_edges)check_below(3);
     if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
-    int64_t cut[CUTS + 1], at = 0, made;
+    int64_t cut[CUTS + 1], at = 0, produced;
     const int parts = 1 + (int)check_below(CUTS);
     cut_up(c->in.n, parts, cut);
     tally_stream *s = NULL;
@@ -216,15 +216,15 @@ static void stream_window(tally *ctx, const problem *c)
     out.valid = NULL;
     memset(got, 0x55, sizeof got);
     memset(want, 0x55, sizeof want);
-    for (int i = 0; i < parts; i++, at += made) {
+    for (int i = 0; i < parts; i++, at += produced) {
         tally_view next, to = out;
         const tally_view part = take(c, cut[i], cut[i + 1], &next);
         to.data = got + at * out.stride * bytes;
-        made = tally_stream_results(s, part.n);
-        to.n = made;
+        produced = tally_stream_results(s, part.n);
+        to.n = produced;
         if (!many && !part.valid && !part.next && part.stride == 1 && out.stride == 1 &&
             check_below(4))
-            check_ok(ctx, tally_stream_push(s, part.data, part.n, to.data, &made), c->op);
+            check_ok(ctx, tally_stream_push(s, part.data, part.n, to.data, &produced), c->op);
         else
             check_ok(ctx, tally_stream_push_view(s, &part, &to), c->op);
     }

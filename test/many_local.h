@@ -157,9 +157,10 @@ static void check_keys(void)
     check(runs == wanted, "%lld runs of %lld", (long long)runs, (long long)wanted);
     check_same(got, (const char *)offsets, wanted + 1, 8, "offsets of device %d", k);
     /* a gather of these offsets (but the last, which is no place) */
-    const tally_view here = tally_flat(x, TALLY_I32, n), made = tally_flat(want, TALLY_I32, wanted),
+    const tally_view here = tally_flat(x, TALLY_I32, n),
+                     computed = tally_flat(want, TALLY_I32, wanted),
                      there = tally_flat(in[k].at + (PART + 64) * 4, TALLY_I32, wanted);
-    check_ok(cpu, tally_take(cpu, &here, offsets, wanted, &made), "cpu");
+    check_ok(cpu, tally_take(cpu, &here, offsets, wanted, &computed), "cpu");
     check_ok(ctx, tally_take(ctx, &v, (const int64_t *)(const void *)out[k].at, wanted, &there),
              "take");
     get(k, &in[k], got, (size_t)(PART + 64 + wanted) * 4);

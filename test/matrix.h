@@ -67,13 +67,15 @@ static inline void reference_prefixes(const tl_scalar *op, tl_par p, const void 
 }
 
 /* As tl_spec_reduce, without init: the blocks of the binary counter, from the first on. */
-static inline void reference_reduce(const tl_scalar *op, tl_par p, const void *x, int64_t stride,
-                                    int64_t n, void *out)
+static inline void reference_reduce(tl_spec_sequence q, void *out)
 {
+    const tl_scalar *const op = q.op;
+    const tl_par p = q.p;
+    const int64_t n = q.n, stride = q.stride;
     reference block[TL_MAX_LEVELS], whole = {.present = 0};
     int top = 0;
     for (int64_t i = 0; i < n; i++) {
-        block[top++] = reference_lift(op, p, (const char *)x + i * stride * op->elem_bytes, i);
+        block[top++] = reference_lift(op, p, (const char *)q.x + i * stride * op->elem_bytes, i);
         for (int64_t c = i; c & 1; c >>= 1, top--)
             reference_combine(op, &block[top - 2], &block[top - 1]);
     }
@@ -82,12 +84,15 @@ static inline void reference_reduce(const tl_scalar *op, tl_par p, const void *x
 }
 
 /* As tl_spec_scan, without init. */
-static inline void reference_scan(const tl_scalar *op, tl_par p, const void *x, int64_t stride,
-                                  int64_t n, const tally_scan_options *o, void *out)
+static inline void reference_scan(tl_spec_sequence q, const tally_scan_options *o, void *out)
 {
+    const tl_scalar *const op = q.op;
+    const tl_par p = q.p;
+    const int64_t n = q.n, stride = q.stride;
     int64_t size = op->result_bytes;
     char *all = malloc((size_t)((n + 1) * size));
     if (!all) exit(2);
+    const void *x = q.x;
     if (o->reverse && n > 0) x = (const char *)x + (n - 1) * stride * op->elem_bytes;
     reference_prefixes(op, p, x, o->reverse ? -stride : stride, n, o->init, all);
     char *from = all + (o->exclusive ? 0 : size), *to = out;
@@ -100,9 +105,11 @@ static inline void reference_scan(const tl_scalar *op, tl_par p, const void *x, 
 /* As tl_spec_window. Windows share nodes: node[k * n + i] is that of the 2^k elements from i on.
  * Indices are those of the sequence and not of the window; op->lower takes the window's first
  * away. */
-static inline void reference_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride,
-                                    int64_t n, const tally_window_options *o, void *out)
+static inline void reference_window(tl_spec_sequence q, const tally_window_options *o, void *out)
 {
+    const tl_scalar *const op = q.op;
+    const tl_par p = q.p;
+    const int64_t n = q.n, stride = q.stride;
     int64_t most = o->before + o->after + 1 < n ? o->before + o->after + 1 : n,
             *counted = calloc((size_t)n + 1, sizeof *counted);
     int levels = 1;
@@ -110,7 +117,7 @@ static inline void reference_window(const tl_scalar *op, tl_par p, const void *x
     reference *node = malloc((size_t)(levels * n + 1) * sizeof *node);
     if (!node || !counted) exit(2);
     for (int64_t i = 0; i < n; i++) {
-        node[i] = reference_lift(op, p, (const char *)x + i * stride * op->elem_bytes, i);
+        node[i] = reference_lift(op, p, (const char *)q.x + i * stride * op->elem_bytes, i);
         counted[i + 1] = counted[i] + node[i].present;
     }
     for (int k = 1; k < levels; k++)

@@ -259,17 +259,17 @@ static tally_status push_views(place *c, tally_stream *s, int verb)
 {
     const tally_view in = elements(c), out = results(c, in.n);
     tally_status status = TALLY_OK;
-    int64_t have = 0;
+    int64_t written = 0;
     for (int64_t from = 0, n = 5; from < in.n && !status; from += n, n *= 3) {
         if (n > in.n - from) n = in.n - from;
         tally_view part = cut_view(&in, from, n), next,
-                   to = cut_view(&out, have, tally_stream_results(s, n));
+                   to = cut_view(&out, written, tally_stream_results(s, n));
         if (in.next) next = cut_view(in.next, from, n), part.next = &next;
         if (n == 15) part.valid = NULL;
         status = tally_stream_push_view(s, &part, verb ? &to : NULL);
-        have += verb ? to.n : 0;
+        written += verb ? to.n : 0;
     }
-    const tally_view rest = cut_view(&out, have, verb == 1 ? 0 : tally_stream_results(s, -1));
+    const tally_view rest = cut_view(&out, written, verb == 1 ? 0 : tally_stream_results(s, -1));
     return status || verb == 1 ? status : tally_stream_finish_view(s, &rest);
 }
 /* Dense elements. */
@@ -278,14 +278,15 @@ static tally_status push_flat(place *c, tally_stream *s, int verb)
     const int64_t bytes = (int64_t)tally_dtype_size(c->o->dtype), all = length_of(c),
                   result = (int64_t)tally_dtype_size(c->info.output) * c->info.lanes;
     tally_status status = TALLY_OK;
-    int64_t have = 0, made = 0;
+    int64_t written = 0, produced = 0;
     for (int64_t from = 0, n = 5; from < all && !status; from += n, n *= 5) {
         if (n > all - from) n = all - from;
         status = tally_stream_push(s, at(c, X, from * bytes), n,
-                                   verb ? at(c, OUT, have * result) : NULL, &made);
-        have += made;
+                                   verb ? at(c, OUT, written * result) : NULL, &produced);
+        written += produced;
     }
-    return status || verb == 1 ? status : tally_stream_finish(s, at(c, OUT, have * result), &made);
+    return status || verb == 1 ? status
+                               : tally_stream_finish(s, at(c, OUT, written * result), &produced);
 }
 static tally_status stream(place *c, int verb, int flat)
 {

@@ -167,8 +167,8 @@ def csv(kind, count):
         at[g] += 1
     with open("spans.csv", "w") as f:
         f.write("\n".join(lines) + "\n")
-    code, out, said = run("--by", "h,t", "--column", "x", *how, "spans.csv")
-    what = "%s %s: %s" % (kind.name, " ".join(how), said)
+    code, out, message = run("--by", "h,t", "--column", "x", *how, "spans.csv")
+    what = "%s %s: %s" % (kind.name, " ".join(how), message)
     same(code, 0, what)
     for i, (got, wanted) in enumerate(zip(out, sums)):
         same(float(got), wanted, what + " line %d: %s" % (i + 2, lines[i + 1]))
@@ -215,12 +215,12 @@ def netcdf(count):
     for k, (kind, keys) in enumerate(tries):
         how, low, high, closed, row = options(kind, [keys], keys[0] > keys[-1])
         want = windows(keys, low, high, closed, row)
-        code, out, said = run("--variable", "v%d" % k, "--axis", "d%d" % k, "--by", "d%d" % k, *how, "spans.nc")
-        if "libnetcdf is not here" in said:
+        code, out, message = run("--variable", "v%d" % k, "--axis", "d%d" % k, "--by", "d%d" % k, *how, "spans.nc")
+        if "libnetcdf is not here" in message:
             return False
-        what = "%s %s %s: %s" % (kind.name, list(map(str, keys)), " ".join(how), said)
+        what = "%s %s %s: %s" % (kind.name, list(map(str, keys)), " ".join(how), message)
         if want is None:
-            same((code, "have the key" in said), (1, True), what)
+            same((code, "have the key" in message), (1, True), what)
         else:
             same((code, [float(v) for v in out]), (0, [float(v) for v in want]), what)
         cases += 1

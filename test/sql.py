@@ -108,7 +108,7 @@ frames = ["UNBOUNDED PRECEDING AND CURRENT ROW", "3 PRECEDING AND 1 FOLLOWING", 
           "1 FOLLOWING AND 3 FOLLOWING", "CURRENT ROW AND UNBOUNDED FOLLOWING"]
 for special in (False, True):
     fill(60, special)
-    known = {None: [None] * len(ALL)}
+    expected = {None: [None] * len(ALL)}
     for kind in kinds:
         for frame in frames:
             # SQLite takes rows back (xInverse) only where nothing is said of EXCLUDE
@@ -117,9 +117,9 @@ for special in (False, True):
                 query = "SELECT %s, %s FROM t" % (", ".join(a + over for a in ALL), rows_of + over)
                 for row in run(query):
                     of = row[-1] or None
-                    if of not in known:
-                        known[of] = [bits(v) for v in run("SELECT %s FROM t WHERE id IN (%s)" % (LIST, of))[0]]
-                    check([bits(v) for v in row[:-1]] == known[of], kind, frame, exclude, of)
+                    if of not in expected:
+                        expected[of] = [bits(v) for v in run("SELECT %s FROM t WHERE id IN (%s)" % (LIST, of))[0]]
+                    check([bits(v) for v in row[:-1]] == expected[of], kind, frame, exclude, of)
 
 # states that are none, and damaged ones: an error or a value, never the end of the process
 state = run("SELECT exact_state(x) FROM t")[0][0]

@@ -89,17 +89,17 @@ int main(int argc, char **argv)
         for (int d = TALLY_I8; d <= TALLY_F64; d++) {
             if (argc > 2 && strcmp(argv[2], tally_dtype_name((tally_dtype)d))) continue;
             char name[64];
-            tally_operator_info own, wide;
+            tally_operator_info info, wide;
             int64_t before = check_failed;
             char parameter[TL_SAMPLE_BYTES];
             const char *suffix = tl_sample_parameter(*op, parameter);
             snprintf(name, sizeof name, "%s%s", *op, suffix);
             operator_case(name, (tally_dtype)d, argc > 2 ? (tally_dtype)d : whole);
-            const int refused = tally_operator(NULL, name, (tally_dtype)d, &own);
+            const int refused = tally_operator(NULL, name, (tally_dtype)d, &info);
             snprintf(name, sizeof name, "%s:f64%s", *op, suffix);
             if (d >= TALLY_F16 && d <= TALLY_F32 && !refused &&
                 !tally_operator(NULL, name, (tally_dtype)d, &wide) &&
-                wide.accumulator != own.accumulator)
+                wide.accumulator != info.accumulator)
                 operator_case(name, (tally_dtype)d, argc > 2 ? (tally_dtype)d : whole);
             if (check_failed > before)
                 printf("%s %s: %lld differences\n", *op, tally_dtype_name((tally_dtype)d),

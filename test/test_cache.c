@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The disk cache of compiled programs (src/store/cache.c): what was stored comes back; a file
+ * The disk cache of compiled programs (src/store/store.c): what was stored comes back; a file
  * that is truncated, altered or of another key is as good as none; a folder that cannot be made
  * costs nothing else; old files go when there are too many bytes, and files of others never. */
 #include "gpu/gpu.h"

@@ -111,16 +111,17 @@ static void check_stream(char *px, char *py)
     const tally_window_options w = {.before = 2, .after = 2, .edges = TALLY_EDGES_SHRINK};
     tally_stream *s;
     tally_times_info times;
-    int64_t made[3] = {0, 0, 0};
+    int64_t produced[3] = {0, 0, 0};
     tally_time(ctx, 1);
     if (!check_ok(ctx, tally_stream_window(ctx, "sum", TALLY_F32, &w, &s), "a stream")) return;
-    check_ok(ctx, tally_stream_push(s, px, 60, py, &made[0]), "a push");
-    check_ok(ctx, tally_stream_push(s, px + 240, 40, py + 4 * made[0], &made[1]), "a push");
-    check_ok(ctx, tally_stream_finish(s, py + 4 * (made[0] + made[1]), &made[2]), "the end");
+    check_ok(ctx, tally_stream_push(s, px, 60, py, &produced[0]), "a push");
+    check_ok(ctx, tally_stream_push(s, px + 240, 40, py + 4 * produced[0], &produced[1]), "a push");
+    check_ok(ctx, tally_stream_finish(s, py + 4 * (produced[0] + produced[1]), &produced[2]),
+             "the end");
     tally_stream_close(s);
     tally_times(ctx, &times);
-    check(made[0] + made[1] + made[2] == 100, "%lld results",
-          (long long)(made[0] + made[1] + made[2]));
+    check(produced[0] + produced[1] + produced[2] == 100, "%lld results",
+          (long long)(produced[0] + produced[1] + produced[2]));
     check(times.on_processors == 100 && !times.launches,
           "windows of a stream: %lld elements on the processors", (long long)times.on_processors);
 }

@@ -302,20 +302,20 @@ static void hashes(void)
     static const struct {
         const char *text;
         uint64_t hash;
-    } known[] = {{"a", 4644417185603328019u},
-                 {"abc", 13851880170939887858u},
-                 {"12345678", 3785724242978802311u},
-                 {"The quick brown fox", 10907226846199710515u}};
+    } expected[] = {{"a", 4644417185603328019u},
+                    {"abc", 13851880170939887858u},
+                    {"12345678", 3785724242978802311u},
+                    {"The quick brown fox", 10907226846199710515u}};
     const uint64_t zero[2] = {0, 0}, other[2] = {1, 0};
     for (int i = 0; i < 4; i++) {
         char text[40] = {0};
         memset(text, 0x5a, sizeof text);
-        memcpy(text, known[i].text, strlen(known[i].text));
+        memcpy(text, expected[i].text, strlen(expected[i].text));
         tl_hash h = tl_hash_begin(zero), g = tl_hash_begin(other);
-        tl_hash_text(&h, text, strlen(known[i].text));
-        tl_hash_text(&g, text, strlen(known[i].text));
+        tl_hash_text(&h, text, strlen(expected[i].text));
+        tl_hash_text(&g, text, strlen(expected[i].text));
         const uint64_t a = tl_hash_end(&h), b = tl_hash_end(&g);
-        check(a == known[i].hash && a != b, "hash of %s is %llu", known[i].text,
+        check(a == expected[i].hash && a != b, "hash of %s is %llu", expected[i].text,
               (unsigned long long)a);
     }
 }

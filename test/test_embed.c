@@ -76,12 +76,12 @@ static int child_push(void)
     for (int call = 0; call < 6; call++)
         for (int k = 1; k < 40; k++) {
             *fails = k;
-            int64_t made;
+            int64_t produced;
             tally_status status = call == 0   ? tally_reduce(ctx, "sum", &in, y)
                                   : call == 1 ? tally_scan(ctx, "sum", &in, &out, NULL)
                                   : call == 2 ? tally_window(ctx, "sum", &in, &out, &w)
                                   : call == 3 ? tally_reduce(ctx, "sum", &cut, y)
-                                  : call == 4 ? tally_stream_push(stream, x, LARGE, NULL, &made)
+                                  : call == 4 ? tally_stream_push(stream, x, LARGE, NULL, &produced)
                                               : tally_use_stream(ctx, NULL);
             const int met = *fails == 0;
             *fails = 0;

@@ -44,19 +44,19 @@ enum { BLOCKS = 16 };
 static struct {
     tl_memory memory[BLOCKS];
     int count;
-} mine;
+} device_blocks;
 /* `bytes` bytes that begin `shift` bytes after a multiple of 16. */
 static char *block_of(int64_t bytes, int64_t shift)
 {
-    tl_memory *const m = &mine.memory[mine.count++];
-    check(mine.count <= BLOCKS, "more blocks than there are places");
+    tl_memory *const m = &device_blocks.memory[device_blocks.count++];
+    check(device_blocks.count <= BLOCKS, "more blocks than there are places");
     check_ok(NULL, d_allocate(&gpu, NULL, (size_t)(shift + bytes), m), "a block");
     forbid((char *)(uintptr_t)m->address, (size_t)shift);
     return (char *)(uintptr_t)m->address + shift;
 }
 static void free_blocks(void)
 {
-    while (mine.count) d_release(&gpu, &mine.memory[--mine.count]);
+    while (device_blocks.count) d_release(&gpu, &device_blocks.memory[--device_blocks.count]);
 }
 
 /* ---- a case ---- */

@@ -17,7 +17,7 @@ static double sum_of(tally *ctx, const char *op, const double *x, int64_t n)
     return r;
 }
 
-static void known(tally *ctx)
+static void table_of_sums(tally *ctx)
 {
     const double most = 0x1.fffffffffffffp1023, half = 0x1p970, tiny = 0x1p-1074;
     const struct {
@@ -71,7 +71,7 @@ static void known(tally *ctx)
     check(v == tiny && s.word[71] == 1, "what is left: %g", v);
 }
 
-static void known_pairs(tally *ctx)
+static void table_of_pairs(tally *ctx)
 {
     const double most = 0x1.fffffffffffffp1023, tiny = 0x1p-1074, odd = 1 + 0x1p-52;
     const struct {
@@ -107,7 +107,7 @@ static void known_pairs(tally *ctx)
 
 /* Quotients of exact sums beside the ends of a type: its least number, the least one that is not
  * subnormal, the largest. A weighted mean is any quotient. */
-static void known_quotients(tally *ctx, tally_dtype dtype)
+static void table_of_quotients(tally *ctx, tally_dtype dtype)
 {
     const int wide = dtype == TALLY_F64;
     const double least = wide ? 0x1p-1074 : 0x1p-149, normal = wide ? 0x1p-1022 : 0x1p-126,
@@ -360,14 +360,14 @@ static void on_device(const char *name)
     }
     for (int kind = 0; kind < KINDS; kind++)
         if (!(check_quick || compiles) || !check_below(3)) statistics(ctx, name, kind);
-    known_pairs(ctx);
+    table_of_pairs(ctx);
     columns(ctx, 3001);
     columns(ctx, 9001);
     tally_times(ctx, &times);
     check(times.launches && !times.on_processors,
           "%s: %lld launches, %lld elements on the processors", name, (long long)times.launches,
           (long long)times.on_processors);
-    known(ctx);
+    table_of_sums(ctx);
     for (int c = 0; c < (check_quick ? 50 : 300); c++) inputs(ctx, c % KINDS);
     tally_close(ctx);
 }
@@ -395,10 +395,10 @@ int main(void)
             inputs(c & 1 ? ctx : many, c % KINDS);
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
             states_of_inputs(many, dtypes[d]);
-        known(ctx);
-        known_pairs(ctx);
-        known_quotients(ctx, TALLY_F32);
-        known_quotients(ctx, TALLY_F64);
+        table_of_sums(ctx);
+        table_of_pairs(ctx);
+        table_of_quotients(ctx, TALLY_F32);
+        table_of_quotients(ctx, TALLY_F64);
         errors(ctx);
         resumed(ctx);
         started(many, check_isa(k));

@@ -120,21 +120,21 @@ static void verbs(const tally_view *in, int64_t out_stride)
               (long long)in->n, (long long)in->row_stride, (long long)in->stride);
         if (status || where != 1) continue;
         for (int64_t r = 0; r < in->rows; r++) {
-            char dense[WORK * sizeof(double)], made[WORK * sizeof(double)];
+            char dense[WORK * sizeof(double)], computed[WORK * sizeof(double)];
             int64_t n = length(in, r);
             for (int64_t i = 0; i < n; i++)
                 memcpy(dense + i * (int64_t)size, row(in, r) + i * in->stride * (int64_t)size,
                        size);
-            tally_view x = tally_flat(dense, in->dtype, n), y = tally_flat(made, in->dtype, n);
+            tally_view x = tally_flat(dense, in->dtype, n), y = tally_flat(computed, in->dtype, n);
             check(!call(verb, &x, &y, &o), "dense");
             tally_view there = out;
             there.data = (char *)want + CAPACITY / 2 * size;
             if (verb == 0)
-                memcpy((char *)there.data + r * (int64_t)size, made, size);
+                memcpy((char *)there.data + r * (int64_t)size, computed, size);
             else
                 for (int64_t i = 0; i < n; i++)
                     memcpy(row(&there, r) + i * out.stride * (int64_t)size,
-                           made + i * (int64_t)size, size);
+                           computed + i * (int64_t)size, size);
         }
         check(!memcmp(results, want, sizeof want),
               "verb %d, rows %lld n %lld strides %lld %lld, %s: other bits", verb,
@@ -222,13 +222,13 @@ static void verbs_nowhere(const char *op, const tally_view *in, int one)
     parts_nowhere(op, in);
     if (in->next || in->valid) return;
     tally_stream *s;
-    int64_t made;
+    int64_t computed;
     check_ok(ctx, tally_stream_reduce(ctx, op, in->dtype, &s), op);
-    check_ok(ctx, tally_stream_push(s, NULL, 0, NULL, &made), op);
-    check_ok(ctx, tally_stream_finish(s, results, &made), op);
+    check_ok(ctx, tally_stream_push(s, NULL, 0, NULL, &computed), op);
+    check_ok(ctx, tally_stream_finish(s, results, &computed), op);
     tally_stream_close(s);
     check_ok(ctx, tally_stream_scan(ctx, op, in->dtype, NULL, &s), op);
-    check_ok(ctx, tally_stream_push(s, NULL, 0, NULL, &made), op);
+    check_ok(ctx, tally_stream_push(s, NULL, 0, NULL, &computed), op);
     tally_stream_close(s);
 }
 

@@ -117,7 +117,7 @@ static void reduce(const who *w, int64_t n, void *out)
     if (w->ctx)
         check_ok(w->ctx, tally_reduce(w->ctx, w->op, &in, out), w->op);
     else
-        tl_spec_reduce(w->scalar, w->par, x, 1, n, NULL, out);
+        tl_spec_reduce((tl_spec_sequence){w->scalar, w->par, x, 1, n}, NULL, out);
 }
 
 static uint64_t hash_reduce(const who *w, int64_t most)
@@ -136,7 +136,7 @@ static uint64_t hash_scan(const who *w, int64_t n, const tally_scan_options *o)
     if (w->ctx)
         check_ok(w->ctx, tally_scan(w->ctx, w->op, &in, &out, o), w->op);
     else
-        tl_spec_scan(w->scalar, w->par, x, 1, n, o, y);
+        tl_spec_scan((tl_spec_sequence){w->scalar, w->par, x, 1, n}, o, y);
     return fnv(FNV, y, n * w->scalar->result_bytes);
 }
 
@@ -149,7 +149,7 @@ static uint64_t hash_windows(const who *w, int64_t n)
         if (w->ctx)
             check_ok(w->ctx, tally_window(w->ctx, w->op, &in, &out, &o), w->op);
         else
-            tl_spec_window(w->scalar, w->par, x, 1, n, &o, y);
+            tl_spec_window((tl_spec_sequence){w->scalar, w->par, x, 1, n}, &o, y);
         h = fnv(h, y, n * w->scalar->result_bytes);
     }
     return h;

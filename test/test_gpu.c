@@ -33,9 +33,9 @@ static tally_status run(tally *on, int verb, int64_t n, float *to)
     if (verb == 2) return tally_window(on, op, &in, &result, &window_);
     if (verb == 4) return tally_window(on, op, &in, &result, &long_window);
     tally_status status = tally_stream_scan(on, op, TALLY_F32, NULL, &s);
-    int64_t made;
-    if (!status) status = tally_stream_push(s, x, 1001, to, &made);
-    if (!status) status = tally_stream_push(s, x + 1001, n - 1001, to + 1001, &made);
+    int64_t produced;
+    if (!status) status = tally_stream_push(s, x, 1001, to, &produced);
+    if (!status) status = tally_stream_push(s, x + 1001, n - 1001, to + 1001, &produced);
     tally_stream_close(s);
     return status;
 }
@@ -84,11 +84,11 @@ static void check_calls(int verb, int64_t n)
         calls_seen = 0;
         call_fails = k;
         tally_status status = run(ctx, verb, n, out);
-        int64_t made = calls_seen;
+        int64_t produced = calls_seen;
         call_fails = 0;
         failed += status != TALLY_OK;
-        if (made >= k) check_outcome(status, verb, n, "call", k);
-        if (made < k || (check_quick && k > 200)) break;
+        if (produced >= k) check_outcome(status, verb, n, "call", k);
+        if (produced < k || (check_quick && k > 200)) break;
     }
     check(failed > 3, "verb %d of %lld: only %lld calls failed", verb, (long long)n,
           (long long)failed);

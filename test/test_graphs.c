@@ -310,12 +310,12 @@ static void check_streams(void)
     for (int s = 0; s < STREAMS; s++) eager(&p[s], "many streams");
     for (int s = 0; s < STREAMS; s++) compare(&p[s], p[s].stream, s % SETS, "many streams");
     for (uintptr_t handle = 1; handle <= 2; handle++) { /* legacy, per thread */
-        void *const own = p[0].stream;
+        void *const saved = p[0].stream;
         p[0].stream = (void *)handle;
         load(&p[0], p[0].stream, 4);
         eager(&p[0], "a default stream");
         compare(&p[0], p[0].stream, 4, "a default stream");
-        p[0].stream = own;
+        p[0].stream = saved;
     }
 
     if (DO(cuCtxCreate_v2(&other, 0, 0)) && DO(cuStreamCreate(&foreign, 1)))

@@ -62,7 +62,7 @@ static void stream(const field *f, int device_pushes, int bits)
 {
     static unsigned char all_valid[X_BYTES / 8];
     const int64_t rows = f->all.rows, bytes = rows * f->o.result;
-    int64_t at = 0, made = -1;
+    int64_t at = 0, produced = -1;
     tally_stream *s;
     tally_fragment *before;
     memset(all_valid, 0xff, sizeof all_valid);
@@ -92,11 +92,11 @@ static void stream(const field *f, int device_pushes, int bits)
             const tally_view to = tally_rows(there(&results), f->o.info.output, rows, 1);
             check_ok(ctx, tally_stream_finish_view(s, &to), f->what);
         } else {
-            check_ok(ctx, tally_stream_finish(s, there(&results), &made), f->what);
+            check_ok(ctx, tally_stream_finish(s, there(&results), &produced), f->what);
         }
         check_ok(ctx, tally_copy(ctx, got, there(&results), (size_t)bytes + GUARD), f->what);
     } else {
-        check_ok(ctx, tally_stream_finish(s, got, &made), f->what);
+        check_ok(ctx, tally_stream_finish(s, got, &produced), f->what);
     }
     check_same(got, want, rows, f->o.result, "device pushes %d, to the device %d: %s",
                device_pushes, to_device, f->what);
@@ -176,12 +176,12 @@ static void failing(void)
     int64_t failed = 0;
     check_ok(cpu, tally_reduce(cpu, "sum", &all, want), "failing");
     check_ok(cpu, tally_fragment_of_view(cpu, "sum", &first, 0, &before), "failing");
-    for (int64_t k = 1, made = k; made >= k; k++) {
+    for (int64_t k = 1, produced = k; produced >= k; k++) {
         const size_t held = device->held;
         calls_seen = 0;
         call_fails = k;
         const tally_status status = faulty(before);
-        made = calls_seen;
+        produced = calls_seen;
         call_fails = 0;
         failed += status != TALLY_OK;
         if (!status) check_same(got, want, 50, 4, "call %lld failed", (long long)k);

@@ -33,7 +33,7 @@ static void law(check_operator o, int64_t n, int64_t few)
     const tl_scalar *op;
     tl_par par;
     tally_stream *s;
-    int64_t groups = 0, made = 0;
+    int64_t groups = 0, produced = 0;
     if (tl_resolve(NULL, o.op, o.dtype, &op, &par)) return;
     check_fill(x, o.dtype, n, (tl_data)check_below(TL_DATA_KINDS));
     for (int64_t i = 0; i < n; i++) {
@@ -44,14 +44,14 @@ static void law(check_operator o, int64_t n, int64_t few)
         int64_t m = 0;
         for (int64_t i = 0; i < n; i++)
             if (codes[i] == g) memcpy(dense + m++ * o.bytes, x + i * o.bytes, (size_t)o.bytes);
-        tl_spec_reduce(op, par, dense, 1, m, NULL, want + g * o.result);
+        tl_spec_reduce((tl_spec_sequence){op, par, dense, 1, m}, NULL, want + g * o.result);
     }
     if (!check_ok(ctx, tally_stream_reduce_groups(ctx, o.op, o.dtype, &s), o.op)) return;
     if (push_all(ctx, s, n, o.bytes)) {
         check(tally_stream_room(s, -1) == groups, "space for %lld of %lld groups",
               (long long)tally_stream_room(s, -1), (long long)groups);
-        check_ok(ctx, tally_stream_finish(s, got, &made), o.op);
-        check(made == groups, "%lld of %lld results", (long long)made, (long long)groups);
+        check_ok(ctx, tally_stream_finish(s, got, &produced), o.op);
+        check(produced == groups, "%lld of %lld results", (long long)produced, (long long)groups);
         check_same(got, want, groups, o.result, "%s %s n=%lld groups %lld threads %d", o.op,
                    tally_dtype_name(o.dtype), (long long)n, (long long)groups, tally_threads(ctx));
     }

@@ -22,7 +22,7 @@ static void reduce(tally *ctx, const problem *c)
     void *const to = give_results(ctx, c);
     if (!check_ok(ctx, tally_reduce(ctx, c->op, &c->given, to), c->op)) return;
     take_results(ctx, c);
-    check_road(ctx, c, 0);
+    check_path(ctx, c, 0);
     for (int64_t r = 0; r < c->in.rows; r++) {
         const sequence q = bring(&c->in, c->s, c->p, r, 0);
         fold(&q, 0, q.n, NULL, 0, want + r * bytes);
@@ -47,7 +47,7 @@ static void scan(tally *ctx, const problem *c)
     where.data = give_results(ctx, c), where.offsets = c->given.offsets;
     if (!check_ok(ctx, tally_scan(ctx, c->op, &c->given, &where, &o), c->op)) return;
     take_results(ctx, c);
-    check_road(ctx, c, o.reverse && c->in.offsets);
+    check_path(ctx, c, o.reverse && c->in.offsets);
     for (int64_t r = 0; r < c->in.rows; r++) {
         const sequence q = bring(&c->in, c->s, c->p, r, o.reverse);
         for (int64_t i = 0; i < q.n; i++) {
@@ -111,7 +111,7 @@ static void window(tally *ctx, const problem *c)
     where.data = give_results(ctx, c), where.offsets = c->given.offsets;
     if (!check_ok(ctx, tally_window(ctx, c->op, &c->given, &where, &o), c->op)) return;
     take_results(ctx, c);
-    check_road(ctx, c, o.step > 1 || o.before < 0 || o.after < 0);
+    check_path(ctx, c, o.step > 1 || o.before < 0 || o.after < 0);
     const int64_t step = o.step > 1 ? o.step : 1;
     for (int64_t r = 0; r < c->in.rows; r++) {
         const sequence q = bring(&c->in, c->s, c->p, r, 0);

@@ -35,19 +35,19 @@ static int64_t pieces(tally *ctx, const check_operator *o, const char *from, int
 {
     tally_stream *s;
     tally_scan_options e = {.exclusive = exclusive};
-    int64_t made = 0, produced;
+    int64_t written = 0, produced;
     tally_status status = w ? tally_stream_window(ctx, o->op, o->dtype, w, &s)
                             : tally_stream_scan(ctx, o->op, o->dtype, &e, &s);
     if (!check_ok(ctx, status, o->op)) return 0;
-    for (int64_t at = 0; at < n; at += CHUNK, made += produced) {
+    for (int64_t at = 0; at < n; at += CHUNK, written += produced) {
         produced = 0;
         status = tally_stream_push(s, from + at * o->bytes, n - at < CHUNK ? n - at : CHUNK,
-                                   want + made * o->result, &produced);
+                                   want + written * o->result, &produced);
         if (!check_ok(ctx, status, o->op)) break;
     }
-    check_ok(ctx, tally_stream_finish(s, want + made * o->result, &produced), o->op);
+    check_ok(ctx, tally_stream_finish(s, want + written * o->result, &produced), o->op);
     tally_stream_close(s);
-    return made + produced;
+    return written + produced;
 }
 
 static void large(tally *ctx, const check_operator *o)

@@ -69,7 +69,7 @@ static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const tl_kernel
         *(int64_t *)((const tl_arguments_take *)arguments)->reported = 0;
     return TALLY_OK;
 }
-static const tl_gpu_calls own = {.build = d_build, .unload = d_unload, .launch = d_launch};
+static const tl_gpu_calls no_calls = {.build = d_build, .unload = d_unload, .launch = d_launch};
 
 /* ---- the calls ---- */
 
@@ -190,7 +190,7 @@ static void call_law(tally *ctx)
 static void call_all(int cuda)
 {
     tl_device *cpu;
-    tally *ctx = open_none(cuda, &own, &cpu);
+    tally *ctx = open_none(cuda, &no_calls, &cpu);
     call_shapes(ctx);
     call_on_device(ctx);
     call_inputs(ctx);
@@ -210,7 +210,7 @@ static void call_all(int cuda)
 static void check_full(void)
 {
     tl_device *cpu;
-    tally *ctx = open_none(0, &own, &cpu);
+    tally *ctx = open_none(0, &no_calls, &cpu);
     tally_view v = tally_flat(x, TALLY_F32, N);
     const int64_t cuts[] = {0, 20, 5000, 60000};
     check_ok(ctx, tally_reduce(ctx, "sum", &v, y), "one program");

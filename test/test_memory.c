@@ -148,19 +148,19 @@ static tally_status s_window(void)
    must then refuse. */
 static tally_status stream(tally_stream *s, int is_window)
 {
-    int64_t made = 0, total = 0;
+    int64_t produced = 0, total = 0;
     char *to = reserve(16 * 7000);
     tally_status status = TALLY_OK;
-    for (int64_t at = 0; at < 7000 && !status; at += 1000, total += made)
-        status = note(ctx, tally_stream_push(s, x + at, 1000, to + total * 4, &made));
+    for (int64_t at = 0; at < 7000 && !status; at += 1000, total += produced)
+        status = note(ctx, tally_stream_push(s, x + at, 1000, to + total * 4, &produced));
     if (status) {
         int hit = atomic_exchange(&fail_at, 0); /* memory is back */
-        tally_status again = tally_stream_push(s, x, 1000, to + total * 4, &made);
+        tally_status again = tally_stream_push(s, x, 1000, to + total * 4, &produced);
         check(again == (is_window ? TALLY_INVALID : TALLY_OK),
               "a push after one that ran out of memory: %s", tally_error(ctx));
         atomic_store(&fail_at, hit);
     } else {
-        status = note(ctx, tally_stream_finish(s, to + total * 4, &made));
+        status = note(ctx, tally_stream_finish(s, to + total * 4, &produced));
     }
     tally_stream_close(s);
     return status;
@@ -210,12 +210,12 @@ static tally_status rows(tally_stream *s, float *to)
     tally_status status = TALLY_OK;
     for (int64_t at = 0, n = 30; at < STEPS && !status; at += n, n = 1) {
         const tally_view in = tally_columns(x + at * CELLS, TALLY_F32, n, CELLS);
-        tally_view made = in;
-        made.data = to ? to + at * CELLS : NULL;
-        status = note(ctx, tally_stream_push_view(s, &in, to ? &made : NULL));
+        tally_view produced = in;
+        produced.data = to ? to + at * CELLS : NULL;
+        status = note(ctx, tally_stream_push_view(s, &in, to ? &produced : NULL));
         if (!status) continue;
         const int hit = atomic_exchange(&fail_at, 0);
-        check_ok(ctx, tally_stream_push_view(s, &in, to ? &made : NULL), "a push again");
+        check_ok(ctx, tally_stream_push_view(s, &in, to ? &produced : NULL), "a push again");
         atomic_store(&fail_at, hit);
     }
     if (!status) status = note(ctx, tally_stream_finish(s, to ? NULL : reserve(CELLS * 4), NULL));

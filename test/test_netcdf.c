@@ -203,7 +203,7 @@ static void back(tally *ctx, tally_dtype dtype)
                                         "_a.b-1(x, time, long name, z)"};
     static const char *const names[2][4] = {{"dim0", "dim1", "dim2", "dim3"},
                                             {"x", "time", "long name", "z"}};
-    const int ndim = 1 + (int)check_below(4), known = (int)check_below(2),
+    const int ndim = 1 + (int)check_below(4), is_sized = (int)check_below(2),
               named = (int)check_below(2);
     int64_t shape[4], given[4], n = 1, done = 0, got = 0;
     const int64_t size = (int64_t)tally_dtype_size(dtype);
@@ -213,7 +213,7 @@ static void back(tally *ctx, tally_dtype dtype)
     tally_file *f = NULL;
     tally_file_info info;
     for (int d = 0; d < ndim; d++) n *= shape[d] = given[d] = 1 + check_below(d ? 6 : 40);
-    if (!known) given[0] = -1;
+    if (!is_sized) given[0] = -1;
     char *const want = malloc((size_t)(n * size)), *const out = malloc((size_t)(n * size));
     check_fill(want, dtype, n, TL_DATA_BITS);
     check_fill(coordinate, dtype, shape[along], TL_DATA_BITS);

@@ -216,20 +216,20 @@ static void *open_it(void *p)
 static void quiet(void)
 {
     static const char begin[512] = "\211HDF\r\n\032\n";
-    char file[200], said[200];
+    char file[200], message[200];
     pthread_t other;
     save("bad.h5", begin, sizeof begin);
     snprintf(file, sizeof file, "%s", path("bad.h5"));
-    snprintf(said, sizeof said, "%s", path("said"));
+    snprintf(message, sizeof message, "%s", path("said"));
     fflush(stderr);
-    const int before = dup(2), fd = open(said, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    const int before = dup(2), fd = open(message, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     check(before >= 0 && fd >= 0 && dup2(fd, 2) == 2, "standard error");
     open_it(file);
-    const int made = pthread_create(&other, NULL, open_it, file);
-    if (!made) pthread_join(other, NULL);
+    const int started = pthread_create(&other, NULL, open_it, file);
+    if (!started) pthread_join(other, NULL);
     fflush(stderr);
     const off_t bytes = lseek(fd, 0, SEEK_END);
-    check(dup2(before, 2) == 2 && !made, "standard error");
+    check(dup2(before, 2) == 2 && !started, "standard error");
     check(bytes == 0, "%lld bytes on standard error", (long long)bytes);
     close(before);
     close(fd);

@@ -186,7 +186,7 @@ static void try_wrong(void)
          "wrong.h: the text does not fit the kernels: "},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        char definition[2000], said[600], *log;
+        char definition[2000], message[600], *log;
         const tl_scalar *scalar;
         tl_par par;
         snprintf(definition, sizeof definition, "%s%s%s",
@@ -200,8 +200,8 @@ static void try_wrong(void)
         check(build(scalar, "reduce", "reduce_single", "sm_90", "a wrong text", &log) ==
                   TALLY_BAD_DATA,
               "a wrong text compiles: %s", definition);
-        snprintf(said, sizeof said, "%s", tally_error(ctx));
-        tl_user_error(ctx, scalar->user->user, said);
+        snprintf(message, sizeof message, "%s", tally_error(ctx));
+        tl_user_error(ctx, scalar->user->user, message);
         check(!strncmp(tally_error(ctx), wrong[i].says, strlen(wrong[i].says)),
               "said '%s' instead of '%s'", tally_error(ctx), wrong[i].says);
         free(log);

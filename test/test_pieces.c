@@ -173,17 +173,17 @@ static void check_stream(int verb)
     clear(MOST * o->result);
     for (int i = 0; i < 2; i++) {
         tally_stream *s;
-        int64_t at = 0, made = 0, now = 0;
+        int64_t at = 0, produced = 0, now = 0;
         tally_status status = verb == 0   ? tally_stream_reduce(ctxs[i], o->op, o->dtype, &s)
                               : verb == 1 ? tally_stream_scan(ctxs[i], o->op, o->dtype, NULL, &s)
                                           : tally_stream_window(ctxs[i], o->op, o->dtype, &w, &s);
         if (!check_ok(ctxs[i], status, o->op)) return;
-        for (size_t k = 0; k < sizeof pushes / sizeof *pushes; at += pushes[k++], made += now)
+        for (size_t k = 0; k < sizeof pushes / sizeof *pushes; at += pushes[k++], produced += now)
             check_ok(ctxs[i],
-                     tally_stream_push(s, x + at * o->bytes, pushes[k], outs[i] + made * o->result,
-                                       &now),
+                     tally_stream_push(s, x + at * o->bytes, pushes[k],
+                                       outs[i] + produced * o->result, &now),
                      o->op);
-        check_ok(ctxs[i], tally_stream_finish(s, outs[i] + made * o->result, &now), o->op);
+        check_ok(ctxs[i], tally_stream_finish(s, outs[i] + produced * o->result, &now), o->op);
         tally_stream_close(s);
     }
     tally_view v = tally_flat(x, o->dtype, 226037);

@@ -103,13 +103,13 @@ static void compare(const struct call *call, place *c, unsigned there, unsigned 
                 snprintf(about + length, sizeof about - (size_t)length, " %s", arrays[a].name);
     snprintf(about + length, sizeof about - (size_t)length, "\n");
     const tally_status status = run_call(call, c, gpu_ctx, there, used);
-    char said[600] = "";
-    if (status) snprintf(said, sizeof said, "%s", tally_error(gpu_ctx));
+    char message[600] = "";
+    if (status) snprintf(message, sizeof message, "%s", tally_error(gpu_ctx));
     const int refused = !wanted && (there & used & call->refused) != 0;
-    check(refused  ? status == TALLY_UNSUPPORTED && strstr(said, " take host memory")
+    check(refused  ? status == TALLY_UNSUPPORTED && strstr(message, " take host memory")
           : wanted ? status != TALLY_OK
                    : status == TALLY_OK,
-          "%s %s: %s", about, tally_status_name(status), said);
+          "%s %s: %s", about, tally_status_name(status), message);
     for (int a = 0; a < ALL_ARRAYS && !wanted; a++)
         if (used >> a & 1)
             check_same(arrays[a].host, refused ? arrays[a].given : arrays[a].want,

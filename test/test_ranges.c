@@ -33,7 +33,8 @@ static void ranges(tally *ctx, int64_t n, int64_t results, int sorted)
             counted += !op->is_masked(first + i * stride * o.bytes, par);
         if (!op->masked) counted = end[r] - start[r];
         if (counted >= least)
-            tl_spec_reduce(op, par, first + start[r] * stride * o.bytes, stride, end[r] - start[r],
+            tl_spec_reduce((tl_spec_sequence){op, par, first + start[r] * stride * o.bytes, stride,
+                                              end[r] - start[r]},
                            NULL, want + r * o.result);
         else
             op->empty(par, want + r * o.result);
@@ -73,8 +74,9 @@ static void dense(tally *ctx, int64_t n, int64_t length, int irregular)
     memcpy(want, got, (size_t)(n * o.result));
     for (int64_t r = 0; r < n; r++)
         if (r % each < some || r > n - some)
-            tl_spec_reduce(op, par, data + start[r] * o.bytes, 1, end[r] - start[r], NULL,
-                           want + r * o.result);
+            tl_spec_reduce(
+                (tl_spec_sequence){op, par, data + start[r] * o.bytes, 1, end[r] - start[r]}, NULL,
+                want + r * o.result);
     check_same(got, want, n, o.result, "%s %s n=%lld windows of %lld%s", o.op,
                tally_dtype_name(o.dtype), (long long)n, (long long)length,
                irregular ? ", irregular" : "");
@@ -93,14 +95,14 @@ enum {
 /* Range r of a pattern; length: about. */
 static void pattern_range(int pattern, int64_t r, int64_t results, int64_t n, int64_t length)
 {
-    int64_t last = (int64_t)((double)r / (double)results * (double)n), have = length;
+    int64_t last = (int64_t)((double)r / (double)results * (double)n), width = length;
     if (pattern == AS_FALLING) last = n - 1 - last;
-    if (pattern == AS_TIMES || pattern == AS_FALLING) have += check_below(length / 4 + 1);
-    if (pattern == ANYWHERE) last = check_below(n), have = check_below(2 * length);
-    if (pattern == SOME_GIANTS) have = check_below(700) ? 1 + check_below(90) : n - n / 9;
-    if (pattern == WITH_GAPS && last / 6000 % 3 == 1) have = check_below(3);
+    if (pattern == AS_TIMES || pattern == AS_FALLING) width += check_below(length / 4 + 1);
+    if (pattern == ANYWHERE) last = check_below(n), width = check_below(2 * length);
+    if (pattern == SOME_GIANTS) width = check_below(700) ? 1 + check_below(90) : n - n / 9;
+    if (pattern == WITH_GAPS && last / 6000 % 3 == 1) width = check_below(3);
     end[r] = last + 1;
-    start[r] = last + 1 - have < 0 ? 0 : last + 1 - have;
+    start[r] = last + 1 - width < 0 ? 0 : last + 1 - width;
 }
 
 /* Ranges of up to the whole sequence. All results are made; the law makes some of them. */
@@ -125,7 +127,9 @@ static void longer(tally *ctx, int pattern)
         for (int64_t i = start[r]; i < end[r]; i++)
             counted += !op->masked || !op->is_masked(data + i * o.bytes, par);
         if (counted >= least)
-            tl_spec_reduce(op, par, data + start[r] * o.bytes, 1, end[r] - start[r], NULL, want);
+            tl_spec_reduce(
+                (tl_spec_sequence){op, par, data + start[r] * o.bytes, 1, end[r] - start[r]}, NULL,
+                want);
         else
             op->empty(par, want);
         check_same(got + r * o.result, want, 1, o.result,
@@ -397,8 +401,9 @@ static void segments_before_the_end(tally *ctx)
         check_fill(at, o.dtype, offsets[rows], TL_DATA_PLAIN);
         check_ok(ctx, tally_reduce(ctx, o.op, &in, got), o.op);
         for (int64_t r = 0; r < rows; r++)
-            tl_spec_reduce(op, par, at + offsets[r] * o.bytes, 1, offsets[r + 1] - offsets[r], NULL,
-                           want + r * o.result);
+            tl_spec_reduce((tl_spec_sequence){op, par, at + offsets[r] * o.bytes, 1,
+                                              offsets[r + 1] - offsets[r]},
+                           NULL, want + r * o.result);
         check_same(got, want, rows, o.result, "%s of %s, %lld segments of at most %lld, kind %d",
                    o.op, tally_dtype_name(o.dtype), (long long)rows, (long long)longest, (int)kind);
     }

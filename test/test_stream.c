@@ -42,11 +42,11 @@ static int64_t chunk(int64_t left, int64_t typical)
  */
 static int64_t pump(const flow *f, tally_stream *s, char *out, int64_t typical, int in_place)
 {
-    int64_t made = 0, produced = 0, size = f->o.result;
+    int64_t written = 0, produced = 0, size = f->o.result;
     for (int64_t at = 0, m; at < f->n; at += m) {
         m = chunk(f->n - at, typical);
         int64_t capacity = tally_stream_room(s, m);
-        char *to = in_place ? f->x + at * f->o.bytes : out + made * size;
+        char *to = in_place ? f->x + at * f->o.bytes : out + written * size;
         if (!in_place) memset(to, 0x5a, (size_t)(capacity * size + GUARD));
         produced = -1;
         tally_status status = tally_stream_push(s, f->x + at * f->o.bytes, m, to, &produced);
@@ -56,21 +56,21 @@ static int64_t pump(const flow *f, tally_stream *s, char *out, int64_t typical, 
         int clean = 1;
         for (int i = 0; i < GUARD && !in_place; i++) clean &= to[produced * size + i] == 0x5a;
         check(clean, "a push wrote behind its results: %s", f->what);
-        made += produced;
+        written += produced;
     }
     int64_t capacity = tally_stream_room(s, -1);
-    memset(out + made * size, 0x5a, (size_t)(capacity * size + GUARD));
-    check(!tally_stream_finish(s, out + made * size, &produced), "finish: %s: %s", f->what,
+    memset(out + written * size, 0x5a, (size_t)(capacity * size + GUARD));
+    check(!tally_stream_finish(s, out + written * size, &produced), "finish: %s: %s", f->what,
           tally_error(f->ctx));
     check(produced <= capacity && produced >= 0, "%lld last results, space for %lld: %s",
           (long long)produced, (long long)capacity, f->what);
-    made += produced;
-    for (int i = 0; i < GUARD; i++) capacity |= out[made * size + i] != 0x5a ? -1 : 0;
+    written += produced;
+    for (int i = 0; i < GUARD; i++) capacity |= out[written * size + i] != 0x5a ? -1 : 0;
     check(capacity >= 0, "finish wrote behind its results: %s", f->what);
     check(tally_stream_push(s, f->x, 1, out, NULL) == TALLY_INVALID &&
               tally_stream_finish(s, out, NULL) == TALLY_INVALID,
           "a finished stream took more: %s", f->what);
-    return made;
+    return written;
 }
 
 static void stream_reduce(void)
@@ -80,7 +80,7 @@ static void stream_reduce(void)
     tally_view in = tally_flat(f.x, f.o.dtype, f.n);
     check_ok(f.ctx, tally_reduce(f.ctx, f.o.op, &in, want), f.what);
     if (!check_ok(f.ctx, tally_stream_reduce(f.ctx, f.o.op, f.o.dtype, &s), f.what)) return;
-    int64_t made = 0, at = 0, typical = 1 + check_size(f.n + 1), produced = 7;
+    int64_t written = 0, at = 0, typical = 1 + check_size(f.n + 1), produced = 7;
     for (int64_t m; at < f.n; at += m) {
         m = chunk(f.n - at, typical);
         check(
@@ -88,7 +88,7 @@ static void stream_reduce(void)
             "push: %s", f.what);
     }
     check(tally_stream_room(s, 5) == 0 && tally_stream_room(s, -1) == 1, "room: %s", f.what);
-    check(!tally_stream_finish(s, got, &made) && made == 1, "finish: %s", f.what);
+    check(!tally_stream_finish(s, got, &written) && written == 1, "finish: %s", f.what);
     check_same(got, want, 1, f.o.result, "stream reduce: %s", f.what);
     tally_stream_close(s);
 }
@@ -108,8 +108,8 @@ static void stream_scan(void)
     if (!check_ok(f.ctx, tally_stream_scan(f.ctx, f.o.op, f.o.dtype, &o, &s), f.what)) return;
     memset(init, 0xff, sizeof init); /* the init was borrowed for the call only */
     int in_place = f.o.bytes == f.o.result && check_below(2);
-    int64_t made = pump(&f, s, got, 1 + check_size(f.n + 1), in_place);
-    check(made == f.n, "stream scan gave %lld results: %s", (long long)made, f.what);
+    int64_t written = pump(&f, s, got, 1 + check_size(f.n + 1), in_place);
+    check(written == f.n, "stream scan gave %lld results: %s", (long long)written, f.what);
     check_same(in_place ? f.x : got, want, f.n, f.o.result, "stream scan%s: %s",
                in_place ? " in place" : "", f.what);
     tally_stream_close(s);
@@ -139,24 +139,24 @@ static void resumed(void)
     check_ok(f.ctx, tally_stream_resume(s, before), f.what);
     tally_fragment_free(before);
     const flow rest = {.o = f.o, .ctx = f.ctx, .x = f.x + cut * f.o.bytes, .n = f.n - cut};
-    int64_t made = 0;
+    int64_t written = 0;
     if (check_below(2)) {
-        made = pump(&rest, s, got, 1 + check_size(f.n + 1), 0);
+        written = pump(&rest, s, got, 1 + check_size(f.n + 1), 0);
     } else { /* of what was folded before */
-        tally_fragment *mine;
+        tally_fragment *folded;
         int64_t end = 0;
-        check_ok(f.ctx, tally_fragment_make(owner, f.o.op, f.o.dtype, rest.x, cut, rest.n, &mine),
+        check_ok(f.ctx, tally_fragment_make(owner, f.o.op, f.o.dtype, rest.x, cut, rest.n, &folded),
                  f.what);
-        check_ok(f.ctx, tally_stream_push_folded(s, rest.x, mine, scans ? got : NULL, &made),
+        check_ok(f.ctx, tally_stream_push_folded(s, rest.x, folded, scans ? got : NULL, &written),
                  f.what);
         check_ok(f.ctx, tally_stream_finish(s, scans ? NULL : got, &end), f.what);
-        made += end;
-        tally_fragment_free(mine);
+        written += end;
+        tally_fragment_free(folded);
     }
-    check(made == (scans ? rest.n : 1), "%lld results after %lld: %s", (long long)made,
+    check(written == (scans ? rest.n : 1), "%lld results after %lld: %s", (long long)written,
           (long long)cut, f.what);
-    check_same(got, want + (scans ? cut * f.o.result : 0), made, f.o.result, "resumed at %lld: %s",
-               (long long)cut, f.what);
+    check_same(got, want + (scans ? cut * f.o.result : 0), written, f.o.result,
+               "resumed at %lld: %s", (long long)cut, f.what);
     tally_stream_close(s);
 }
 
@@ -172,13 +172,13 @@ static void stream_window(void)
     tally_view in = tally_flat(f.x, f.o.dtype, f.n), out = tally_flat(want, f.o.info.output, m);
     check_ok(f.ctx, tally_window(f.ctx, f.o.op, &in, &out, &o), f.what);
     if (!check_ok(f.ctx, tally_stream_window(f.ctx, f.o.op, f.o.dtype, &o, &s), f.what)) return;
-    int64_t made = pump(&f, s, got, 1 + check_size(f.n / 3 + 1), 0);
+    int64_t written = pump(&f, s, got, 1 + check_size(f.n / 3 + 1), 0);
     check(
-        made == m,
+        written == m,
         "stream window gave %lld results, not %lld (before %lld after %lld edges %d min %lld): %s",
-        (long long)made, (long long)m, (long long)o.before, (long long)o.after, (int)o.edges,
+        (long long)written, (long long)m, (long long)o.before, (long long)o.after, (int)o.edges,
         (long long)o.min_count, f.what);
-    check_same(got, want, made < m ? made : m, f.o.result,
+    check_same(got, want, written < m ? written : m, f.o.result,
                "stream window (before %lld after %lld edges %d min %lld): %s", (long long)o.before,
                (long long)o.after, (int)o.edges, (long long)o.min_count, f.what);
     tally_stream_close(s);
@@ -286,19 +286,19 @@ static void windows_of_few(void)
 {
     tally *ctx = contexts[0];
     tally_stream *s;
-    int64_t made = -1;
+    int64_t written = -1;
     check_ok(ctx, tally_stream_window(ctx, "sum", TALLY_F32, &four, &s), "stream");
-    check_ok(ctx, tally_stream_finish(s, y, &made), "an empty stream of windows");
-    check(made == 0, "an empty stream of windows gave %lld", (long long)made);
+    check_ok(ctx, tally_stream_finish(s, y, &written), "an empty stream of windows");
+    check(written == 0, "an empty stream of windows gave %lld", (long long)written);
     tally_stream_close(s);
 
     const tally_window_options later = {.before = 1, .after = 3, .edges = TALLY_EDGES_SHRINK};
     check_ok(ctx, tally_stream_window(ctx, "sum", TALLY_F32, &later, &s), "stream");
-    check_ok(ctx, tally_stream_push(s, x, 4, NULL, &made), "a push without results");
-    check(made == 0, "four elements gave %lld results", (long long)made);
+    check_ok(ctx, tally_stream_push(s, x, 4, NULL, &written), "a push without results");
+    check(written == 0, "four elements gave %lld results", (long long)written);
     check(tally_stream_push(s, x + 4, 1, NULL, NULL) == TALLY_INVALID, "results without out");
-    check_ok(ctx, tally_stream_push(s, x + 4, 1, y, &made), "push");
-    check(made == 2 && y[0] == 6 && y[1] == 10, "%lld results: %g, %g", (long long)made, y[0],
+    check_ok(ctx, tally_stream_push(s, x + 4, 1, y, &written), "push");
+    check(written == 2 && y[0] == 6 && y[1] == 10, "%lld results: %g, %g", (long long)written, y[0],
           y[1]);
     tally_stream_close(s);
 }

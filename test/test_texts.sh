@@ -45,7 +45,7 @@ fresh() {
     rm -rf copy/src/gpu && cp -r "$TALLY_SOURCE/src/gpu" copy/src/gpu
 }
 compile() {
-    "$CC" -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I"$TALLY_SOURCE/include" -Icopy/src -fsyntax-only copy/src/gpu/reduce.c >said 2>&1
+    "$CC" -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I"$TALLY_SOURCE/include" -Icopy/src -fsyntax-only copy/src/gpu/reduce.c >messages 2>&1
 }
 # plant FILE SED WORDS: with FILE changed by SED the compiler must say WORDS
 plant_launch() {
@@ -58,13 +58,13 @@ plant_launch() {
         echo "FAILED: $2 changes nothing in src/$1: the plant must be rewritten" && failed=$((failed + 1))
     elif compile; then
         echo "FAILED: compiles with $2 in src/$1" && failed=$((failed + 1))
-    elif ! grep -qE "$3" said; then
-        echo "FAILED: with $2 in src/$1 the compiler does not say '$3':" && head -n 5 said && failed=$((failed + 1))
+    elif ! grep -qE "$3" messages; then
+        echo "FAILED: with $2 in src/$1 the compiler does not say '$3':" && head -n 5 messages && failed=$((failed + 1))
     fi
 }
 
 fresh
-compile || { echo "FAILED: the files as they are do not compile:" && head -n 10 said && failed=1; }
+compile || { echo "FAILED: the files as they are do not compile:" && head -n 10 messages && failed=1; }
 few='nodes: not as many arguments as in params.def'
 plant_launch gpu/reduce.c 's/ \.level = k,//' "$few"
 plant_launch gpu/reduce.c 's/ \.level = k,/& .levels = k,/' "no member named .levels|$few"

@@ -164,7 +164,7 @@ static void symbols_by_hand(void)
     nodes_clear();
     numbered(x, 13, 0);
     for (int n = 0; n <= 9; n++) {
-        tl_spec_reduce(&tracer, (tl_par){0}, x, 1, n < 9 ? n : 13, NULL, &got);
+        tl_spec_reduce((tl_spec_sequence){&tracer, (tl_par){0}, x, 1, n < 9 ? n : 13}, NULL, &got);
         spell(text, got);
         check(!strcmp(text, n < 9 ? by_hand[n] : thirteen), "spec of %d is %s", n, text);
     }
@@ -181,7 +181,7 @@ static void symbols_of_spec(void)
         numbered(x, LEAVES, masked ? masked == 1 ? 5 : 2 : 0);
         for (int64_t n = 0; n <= most; n++) {
             int32_t seed = n & 1 ? init : NONE, d = definition(x, 1, n, seed);
-            tl_spec_reduce(&tracer, p, x, 1, n, n & 1 ? &init : NULL, got);
+            tl_spec_reduce((tl_spec_sequence){&tracer, p, x, 1, n}, n & 1 ? &init : NULL, got);
             check_trees(got, &d, 1, "reduce", n);
             if (n > 130 && n % 47 && n != most) continue;
             for (int variant = 0; variant < 8; variant++) {
@@ -191,7 +191,7 @@ static void symbols_of_spec(void)
                     want[o.reverse ? n - 1 - i : i] = definition(
                         o.reverse ? x + n - 1 : x, o.reverse ? -1 : 1, m, o.init ? init : NONE);
                 }
-                tl_spec_scan(&tracer, p, x, 1, n, &o, got);
+                tl_spec_scan((tl_spec_sequence){&tracer, p, x, 1, n}, &o, got);
                 check_trees(got, want, n, "scan", n);
             }
         }
@@ -213,7 +213,7 @@ static void symbols_of_spec(void)
                     missing ? NONE : definition(x + from * stride, stride, end - from, NONE);
             }
             check(m == tally_window_length(n, &o), "window length %lld", (long long)m);
-            tl_spec_window(&tracer, p, x, stride, n, &o, got);
+            tl_spec_window((tl_spec_sequence){&tracer, p, x, stride, n}, &o, got);
             check_trees(got, want, m, "window", n);
         }
     }

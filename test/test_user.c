@@ -70,7 +70,7 @@ static void matrices(const char *name, const char *dtype)
 
 static void copy_of(const char *op, const char *facts, tally_dtype d, const char *suffix)
 {
-    char path[500], text[TEXT_BYTES], own[64], name[64], both[64];
+    char path[500], text[TEXT_BYTES], user_name[64], name[64], both[64];
     tally *ctx = open_on("cpu,threads=2");
     snprintf(path, sizeof path, "%s/src/op/%s.h", TALLY_SOURCE_DIR, op);
     size_t used = (size_t)snprintf(text, sizeof text, "%s", facts);
@@ -78,36 +78,39 @@ static void copy_of(const char *op, const char *facts, tally_dtype d, const char
     if (f) used += fread(text + used, 1, sizeof text - 1 - used, f), fclose(f);
     text[used] = 0;
     snprintf(name, sizeof name, "my_%s", op);
-    snprintf(own, sizeof own, "my_%s%s", op, suffix);
+    snprintf(user_name, sizeof user_name, "my_%s%s", op, suffix);
     snprintf(both, sizeof both, "%s%s", op, suffix);
-    tally_operator_info mine, theirs;
+    tally_operator_info user_info, builtin_info;
     if (check_ok(ctx, tally_define(ctx, name, text, path), path) &&
-        check_ok(ctx, tally_operator(ctx, own, d, &mine), own) &&
-        check_ok(ctx, tally_operator(ctx, both, d, &theirs), both)) {
-        check_said(mine.output == theirs.output && mine.accumulator == theirs.accumulator &&
-                       mine.lanes == theirs.lanes && mine.exact == theirs.exact &&
-                       mine.seedable == theirs.seedable && !strcmp(mine.param, theirs.param),
-                   own, "its facts differ from the built-in operator's");
-        int64_t size = (int64_t)tally_dtype_size(mine.output) * mine.lanes;
+        check_ok(ctx, tally_operator(ctx, user_name, d, &user_info), user_name) &&
+        check_ok(ctx, tally_operator(ctx, both, d, &builtin_info), both)) {
+        check_detail(user_info.output == builtin_info.output &&
+                         user_info.accumulator == builtin_info.accumulator &&
+                         user_info.lanes == builtin_info.lanes &&
+                         user_info.exact == builtin_info.exact &&
+                         user_info.seedable == builtin_info.seedable &&
+                         !strcmp(user_info.param, builtin_info.param),
+                     user_name, "its facts differ from the built-in operator's");
+        int64_t size = (int64_t)tally_dtype_size(user_info.output) * user_info.lanes;
         for (int round = 0; round < 40; round += CHECK_SLOW ? 4 : 1) {
             int64_t n = (int64_t)(check_random() % (round < 20 ? 300 : 60000));
             char *x = input + 64 + check_random() % 9;
             check_fill(x, d, n, (tl_data)(round % TL_DATA_KINDS));
-            tally_view in = tally_flat(x, d, n), a = tally_flat(output, mine.output, n),
-                       b = tally_flat(wanted, mine.output, n);
+            tally_view in = tally_flat(x, d, n), a = tally_flat(output, user_info.output, n),
+                       b = tally_flat(wanted, user_info.output, n);
             tally_scan_options o = {.exclusive = round & 1, .reverse = round >> 1 & 1};
             tally_window_options w = {(int64_t)(check_random() % 200), 0, TALLY_EDGES_SHRINK, 0};
-            if (check_ok(ctx, tally_reduce(ctx, own, &in, output), own) &&
+            if (check_ok(ctx, tally_reduce(ctx, user_name, &in, output), user_name) &&
                 check_ok(ctx, tally_reduce(ctx, both, &in, wanted), both))
-                check_same(output, wanted, 1, (int)size, "reduce %s as %s n=%lld", own, both,
+                check_same(output, wanted, 1, (int)size, "reduce %s as %s n=%lld", user_name, both,
                            (long long)n);
-            if (check_ok(ctx, tally_scan(ctx, own, &in, &a, &o), own) &&
+            if (check_ok(ctx, tally_scan(ctx, user_name, &in, &a, &o), user_name) &&
                 check_ok(ctx, tally_scan(ctx, both, &in, &b, &o), both))
-                check_same(output, wanted, n, (int)size, "scan %s as %s n=%lld", own, both,
+                check_same(output, wanted, n, (int)size, "scan %s as %s n=%lld", user_name, both,
                            (long long)n);
-            if (check_ok(ctx, tally_window(ctx, own, &in, &a, &w), own) &&
+            if (check_ok(ctx, tally_window(ctx, user_name, &in, &a, &w), user_name) &&
                 check_ok(ctx, tally_window(ctx, both, &in, &b, &w), both))
-                check_same(output, wanted, n, (int)size, "window %s as %s n=%lld", own, both,
+                check_same(output, wanted, n, (int)size, "window %s as %s n=%lld", user_name, both,
                            (long long)n);
         }
     }
@@ -119,14 +122,14 @@ static void copy_of(const char *op, const char *facts, tally_dtype d, const char
 /* Defines a copy of a built-in operator's text, with a line of facts before it, as my_OP. */
 static void define_copy(tally *ctx, const char *op, const char *facts)
 {
-    char path[500], own[64], text[TEXT_BYTES];
+    char path[500], user_name[64], text[TEXT_BYTES];
     snprintf(path, sizeof path, "%s/src/op/%s.h", TALLY_SOURCE_DIR, op);
-    snprintf(own, sizeof own, "my_%s", op);
+    snprintf(user_name, sizeof user_name, "my_%s", op);
     size_t used = (size_t)snprintf(text, sizeof text, "%s", facts);
     FILE *const f = fopen(path, "rb");
     if (f) used += fread(text + used, 1, sizeof text - 1 - used, f), fclose(f);
     text[used] = 0;
-    check_ok(ctx, tally_define(ctx, own, text, path), path);
+    check_ok(ctx, tally_define(ctx, user_name, text, path), path);
 }
 
 enum { CELLS = 12, EACH = 260, ALL = CELLS * EACH };
@@ -183,7 +186,7 @@ static void pairs_of(const char *op, const char *facts, tally_dtype d, const cha
     snprintf(name[1], sizeof name[1], "%s%s", op, suffix);
     define_copy(ctx, op, facts);
     if (!check_ok(ctx, tally_operator(ctx, name[0], d, &info), name[0])) return;
-    check_said(info.inputs == 2, name[0], "must have two inputs");
+    check_detail(info.inputs == 2, name[0], "must have two inputs");
     const int64_t size = (int64_t)tally_dtype_size(info.output);
     char *const y = input + ALL * 8 + 40, *const to[2] = {output, wanted};
     for (int round = 0; round < 4; round++) {
@@ -197,15 +200,15 @@ static void pairs_of(const char *op, const char *facts, tally_dtype d, const cha
         in.next = &next;
         if (round & 2) in.valid = bits, in.valid_offset = 3;
 
-        int64_t made[2] = {0, 0};
+        int64_t produced[2] = {0, 0};
         for (int k = 0; k < 2; k++) {
             char *at = to[k] + rows * size;
             tally *const on = k && device ? cpu : ctx;
             check_ok(on, tally_reduce(on, name[k], &in, to[k]), name[k]);
             if (!device) at = other_calls(ctx, name[k], &in, info.output, at);
-            made[k] = at - to[k];
+            produced[k] = at - to[k];
         }
-        check_same(output, wanted, made[0], 1, "%s as %s on %s, round %d", name[0], name[1],
+        check_same(output, wanted, produced[0], 1, "%s as %s on %s, round %d", name[0], name[1],
                    device ? device : "cpu", round);
     }
     tally_close(cpu);
@@ -394,7 +397,7 @@ int main(int argc, char **argv)
     plain_loops();
     pieces();
     errors("cpu");
-    check_said(left_over(temporary) == 0, "temporary folders", "some are left");
+    check_detail(left_over(temporary) == 0, "temporary folders", "some are left");
     wrong_arguments();
     free(input);
     free(output);

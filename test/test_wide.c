@@ -106,20 +106,20 @@ static void check_far(const char *name, tally_dtype d, int64_t stride, int64_t o
     const tally_view from = {first, d, 1, n, n, stride, NULL},
                      results = {to, op->out, 1, n, n, out_stride, NULL};
     check_fill(x, d, span * 8 / in, TL_DATA_PLAIN);
-    reference_reduce(op, p, first, stride, n, law);
+    reference_reduce((tl_spec_sequence){op, p, first, stride, n}, law);
     check_ok(wide, tally_reduce(wide, name, &from, one), name);
     check_same(one, law, 1, out, "%s of %lld, stride %lld", name, (long long)n, (long long)stride);
     for (int reverse = stride == 1 && out_stride == 1; reverse < 2 && apart_out; reverse++) {
         const tally_scan_options o = {.exclusive = (int)check_below(2), .reverse = reverse};
         memset(y, 1, sizeof y);
-        reference_scan(op, p, first, stride, n, &o, want);
+        reference_scan((tl_spec_sequence){op, p, first, stride, n}, &o, want);
         check_ok(wide, tally_scan(wide, name, &from, &results, &o), name);
         check_places(to, out_stride, n, out, reverse ? "reversed scan" : "scan", stride);
     }
     if (in == out && apart) { /* in place */
         const tally_scan_options o = {.reverse = 1};
         const tally_view self = {first, op->out, 1, n, n, stride, NULL};
-        reference_scan(op, p, first, stride, n, &o, want);
+        reference_scan((tl_spec_sequence){op, p, first, stride, n}, &o, want);
         memset(y, 1, sizeof y);
         for (int64_t i = 0; i < n; i++)
             memcpy(y + (first - x) + i * stride * in, first + i * stride * in, (size_t)in);
@@ -131,9 +131,9 @@ static void check_far(const char *name, tally_dtype d, int64_t stride, int64_t o
                               .after = check_below(9),
                               .edges = (tally_edges)check_below(3)};
     if (check_below(2)) w.min_count = check_below(w.before + w.after + 2);
-    const int64_t made = tally_window_length(n, &w);
-    const tally_view dense = tally_flat(want, op->out, made),
-                     spread = {to, op->out, 1, made, made, out_stride, NULL};
+    const int64_t length = tally_window_length(n, &w);
+    const tally_view dense = tally_flat(want, op->out, length),
+                     spread = {to, op->out, 1, length, length, out_stride, NULL};
     if (!apart_out) return;
     memset(y, 1, sizeof y);
     static char packed[LONG * 8];
@@ -141,7 +141,7 @@ static void check_far(const char *name, tally_dtype d, int64_t stride, int64_t o
     const tally_view plain = tally_flat(packed, d, n);
     check_ok(alone, tally_window(alone, name, &plain, &dense, &w), name);
     check_ok(wide, tally_window(wide, name, &from, &spread, &w), name);
-    check_places(to, out_stride, made, out, "window", stride);
+    check_places(to, out_stride, length, out, "window", stride);
 }
 
 static void far(void)
@@ -333,7 +333,8 @@ static void whole_columns(const char *name, tally_dtype d)
                              into = {y, op->out, columns, n, 1, columns, NULL};
             check_fill(x, d, columns * n, TL_DATA_PLAIN);
             for (int64_t c = 0; c < columns; c++) {
-                reference_window(op, p, x + c * op->elem_bytes, columns, n, &o, want);
+                reference_window((tl_spec_sequence){op, p, x + c * op->elem_bytes, columns, n}, &o,
+                                 want);
                 for (int64_t i = 0; i < n; i++)
                     memcpy(want + (n * columns + i * columns + c) * op->result_bytes,
                            want + i * op->result_bytes, op->result_bytes);
@@ -414,14 +415,14 @@ static void many_threads(void)
 
 /* ---- any and all, which stop where the result is known ---- */
 
-static char *known_at; /* the elements */
+static char *decided_at; /* the elements */
 
 /* n elements of one truth value, and at `place`, if that is one of them, the other. Elements from
  * `end` on cannot be read. */
-static void check_known(tally *ctx, const char *op, tally_dtype d, int64_t n, int64_t place,
-                        int64_t end)
+static void check_decided(tally *ctx, const char *op, tally_dtype d, int64_t n, int64_t place,
+                          int64_t end)
 {
-    char *const at = known_at;
+    char *const at = decided_at;
     const int64_t bytes = (int64_t)tally_dtype_size(d);
     const int all = strstr(op, "all") != NULL;
     const unsigned char expect = (unsigned char)(all ^ (place < n));
@@ -436,27 +437,27 @@ static void check_known(tally *ctx, const char *op, tally_dtype d, int64_t n, in
                tally_dtype_name(d), (long long)n, (long long)place, tally_threads(ctx));
 }
 
-static void known(void)
+static void decided(void)
 {
     static const char *const ops[] = {"any", "all", "nanany", "nanall"};
     static const tally_dtype types[] = {TALLY_U8, TALLY_I32, TALLY_F16, TALLY_F64};
     enum { PIECE = 32 << 10, MOST = 64 * PIECE };
     static const int64_t places[] = {0, PIECE - 1, PIECE, 5 * PIECE - 1, MOST - 1, MOST};
-    known_at = mmap(NULL, MOST * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (known_at == MAP_FAILED) return;
+    decided_at = mmap(NULL, MOST * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (decided_at == MAP_FAILED) return;
     for (int i = 0; i < 16; i++)
         for (int k = 0; k < 2; k++) {
             tally *const ctx = k ? wide : alone;
             const char *const op = ops[i % 4];
             const tally_dtype d = types[i / 4];
-            const int64_t known = check_below(6 * PIECE);
+            const int64_t decided = check_below(6 * PIECE);
             /* other threads may read behind the piece that decides */
-            check_known(ctx, op, d, MOST, known, k ? MOST : (known / PIECE + 1) * PIECE);
-            check_known(ctx, op, d, MOST, places[check_below(6)], MOST);
+            check_decided(ctx, op, d, MOST, decided, k ? MOST : (decided / PIECE + 1) * PIECE);
+            check_decided(ctx, op, d, MOST, places[check_below(6)], MOST);
             const int64_t n = 1 + check_below(MOST);
-            check_known(ctx, op, d, n, check_below(MOST), n);
+            check_decided(ctx, op, d, n, check_below(MOST), n);
         }
-    munmap(known_at, MOST * 8);
+    munmap(decided_at, MOST * 8);
 }
 
 int main(void)
@@ -478,7 +479,7 @@ int main(void)
     prefixes_of_pairs();
     callers();
     many_threads();
-    known();
+    decided();
     for (uint64_t k = 0; k < sizeof columns / sizeof *columns; k++) /* quick: two of them */
         if (!check_quick || (k + check_seed) % 3 == 0)
             whole_columns(columns[k].op, columns[k].dtype);

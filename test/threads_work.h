@@ -94,10 +94,10 @@ static void shapes(work *w)
     tally_stream *s;
     char *from = w->at;
     if (!tally_stream_scan(w->ctx, "sum", TALLY_F64, NULL, &s)) {
-        int64_t made;
+        int64_t produced;
         double *y = reserve(w, N * (int64_t)sizeof *y);
-        tally_status status = tally_stream_push(s, x, N / 3, y, &made);
-        if (!status) status = tally_stream_push(s, x + N / 3, N - N / 3, y + N / 3, &made);
+        tally_status status = tally_stream_push(s, x, N / 3, y, &produced);
+        if (!status) status = tally_stream_push(s, x + N / 3, N - N / 3, y + N / 3, &produced);
         done(w, status, "stream", from);
         tally_stream_close(s);
     }

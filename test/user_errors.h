@@ -167,11 +167,11 @@ static void errors(const char *device)
         tally_status status = tally_define(ctx, "mine", wrong[i].text, "mine.h");
         if (!status) status = tally_reduce(ctx, "mine", &in, &y);
         printf("    %s: %s\n", device, tally_error(ctx));
-        check_said(status == TALLY_BAD_DATA &&
-                       !strncmp(tally_error(ctx), wrong[i].says, strlen(wrong[i].says)),
-                   wrong[i].says, tally_error(ctx));
-        check_said(strlen(tally_error(ctx)) < 400 && !strchr(tally_error(ctx), '\n'),
-                   "one sentence", tally_error(ctx));
+        check_detail(status == TALLY_BAD_DATA &&
+                         !strncmp(tally_error(ctx), wrong[i].says, strlen(wrong[i].says)),
+                     wrong[i].says, tally_error(ctx));
+        check_detail(strlen(tally_error(ctx)) < 400 && !strchr(tally_error(ctx), '\n'),
+                     "one sentence", tally_error(ctx));
     }
     for (size_t i = 0; i < sizeof bare / sizeof *bare && !strncmp(device, "cpu", 3); i++) {
         tally_status status = tally_define(ctx, "mine", bare[i].text, "mine.h");
@@ -210,9 +210,9 @@ static void arguments(tally *ctx)
         {tally_define_file(ctx, "a", "/"), TALLY_IO, "/: "},
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        check_said(calls[i].got == calls[i].want, "a bad argument", calls[i].says);
-    check_said(tally_define(ctx, "sum", GOOD, NULL) && strstr(tally_error(ctx), "built-in"),
-               "a built-in name", tally_error(ctx));
+        check_detail(calls[i].got == calls[i].want, "a bad argument", calls[i].says);
+    check_detail(tally_define(ctx, "sum", GOOD, NULL) && strstr(tally_error(ctx), "built-in"),
+                 "a built-in name", tally_error(ctx));
 }
 
 static void what_it_is(tally *ctx)
@@ -221,20 +221,20 @@ static void what_it_is(tally *ctx)
     const int8_t bytes[2] = {3, 4};
     int64_t sum = 0;
     check_ok(ctx, tally_define(ctx, "mine", "#define OP_TYPES F\n" GOOD, "mine.h"), "mine");
-    check_said(tally_operator(ctx, "mine", TALLY_I8, &info) == TALLY_UNSUPPORTED,
-               "a type it does not take", tally_error(ctx));
-    check_said(tally_operator(ctx, "mine:0.5", TALLY_F32, &info) == TALLY_INVALID, "no parameter",
-               tally_error(ctx));
-    check_said(tally_operator(NULL, "mine", TALLY_F32, &info) == TALLY_INVALID, "another context",
-               tally_error(NULL));
+    check_detail(tally_operator(ctx, "mine", TALLY_I8, &info) == TALLY_UNSUPPORTED,
+                 "a type it does not take", tally_error(ctx));
+    check_detail(tally_operator(ctx, "mine:0.5", TALLY_F32, &info) == TALLY_INVALID, "no parameter",
+                 tally_error(ctx));
+    check_detail(tally_operator(NULL, "mine", TALLY_F32, &info) == TALLY_INVALID, "another context",
+                 tally_error(NULL));
     check_ok(ctx, tally_operator(ctx, "mine:f64", TALLY_F32, &info), "mine:f64");
-    check_said(info.output == TALLY_F64 && !strcmp(info.name, "mine") &&
-                   !strcmp(info.text, "mine.h"),
-               "what it is", info.text);
+    check_detail(info.output == TALLY_F64 && !strcmp(info.name, "mine") &&
+                     !strcmp(info.text, "mine.h"),
+                 "what it is", info.text);
     check_ok(ctx, tally_define(ctx, "mine", GOOD, NULL), "mine again, for all types");
     const tally_view in = tally_flat(bytes, TALLY_I8, 2);
     if (check_ok(ctx, tally_reduce(ctx, "mine", &in, &sum), "mine of i8"))
-        check_said(sum == 7, "mine of i8", "not 7");
+        check_detail(sum == 7, "mine of i8", "not 7");
 
     const float y[2] = {3, 4};
     const tally_view floats = tally_flat(y, TALLY_F32, 2);
@@ -242,10 +242,10 @@ static void what_it_is(tally *ctx)
     tl_plan plan;
     check_ok(ctx, tally_define(ctx, "padded", PADDED, NULL), "padded");
     if (check_ok(ctx, tally_reduce(ctx, "padded", &floats, &total), "a type of its own"))
-        check_said(total == 7, "a type of its own", "not 7");
+        check_detail(total == 7, "a type of its own", "not 7");
     if (check_ok(ctx, tl_plan_of_host(ctx, "padded", TALLY_F32, &plan), "padded"))
-        check_said(plan.op->user->device_bytes == 16, "a state with an end that is not used",
-                   "not 16 bytes");
+        check_detail(plan.op->user->device_bytes == 16, "a state with an end that is not used",
+                     "not 16 bytes");
 }
 
 /* No compiler, and a compiler that is not there. */
@@ -257,26 +257,26 @@ static void compilers(tally *ctx)
     char *path = strdup(getenv("PATH")), *cc = getenv("CC") ? strdup(getenv("CC")) : NULL;
     setenv("PATH", "/nowhere", 1);
     unsetenv("CC");
-    check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED &&
-                   strstr(tally_error(ctx), "no cc, gcc or clang in PATH"),
-               "no compiler", tally_error(ctx));
+    check_detail(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED &&
+                     strstr(tally_error(ctx), "no cc, gcc or clang in PATH"),
+                 "no compiler", tally_error(ctx));
     setenv("CC", "no-such-cc -O1", 1);
-    check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED &&
-                   strstr(tally_error(ctx), "no-such-cc"),
-               "CC", tally_error(ctx));
+    check_detail(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED &&
+                     strstr(tally_error(ctx), "no-such-cc"),
+                 "CC", tally_error(ctx));
     setenv("PATH", path, 1);
     setenv("CC", "false", 1);
-    check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_BAD_DATA &&
-                   strstr(tally_error(ctx), "false failed without a message"),
-               "a compiler that fails", tally_error(ctx));
+    check_detail(tally_reduce(ctx, "mine", &in, &sum) == TALLY_BAD_DATA &&
+                     strstr(tally_error(ctx), "false failed without a message"),
+                 "a compiler that fails", tally_error(ctx));
     setenv("CC", "gcc -g0", 1); /* words */
     check_ok(ctx, tally_reduce(ctx, "mine", &in, &sum), "CC with words");
     unsetenv("CC");
     setenv("TMPDIR", "/proc/nothing", 1);
     in.dtype = TALLY_U16;
-    check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_IO &&
-                   strstr(tally_error(ctx), "TMPDIR"),
-               "no folder", tally_error(ctx));
+    check_detail(tally_reduce(ctx, "mine", &in, &sum) == TALLY_IO &&
+                     strstr(tally_error(ctx), "TMPDIR"),
+                 "no folder", tally_error(ctx));
     unsetenv("TMPDIR");
     if (cc) setenv("CC", cc, 1);
     free(cc);

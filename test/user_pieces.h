@@ -6,7 +6,7 @@
 #include "bits_cases.h"
 #include <unistd.h>
 
-static int check_said(int good, const char *what, const char *detail)
+static int check_detail(int good, const char *what, const char *detail)
 {
     return check(good, "%s: %s", what, detail ? detail : "");
 }
@@ -104,7 +104,7 @@ static void streams(tally *ctx)
 {
     static float whole[PIECES_N], part[PIECES_N];
     float got;
-    int64_t made = 0, more = 0;
+    int64_t produced = 0, more = 0;
     tally_view in = tally_flat(series_x, TALLY_F32, PIECES_N),
                out = tally_flat(whole, TALLY_F32, PIECES_N);
     tally_stream *s = NULL;
@@ -119,10 +119,10 @@ static void streams(tally *ctx)
     out.n = tally_window_length(PIECES_N, &w);
     check_ok(ctx, tally_window(ctx, "descent", &in, &out, &w), "window");
     if (check_ok(ctx, tally_stream_window(ctx, "descent", TALLY_F32, &w, &s), "a window stream")) {
-        check_ok(ctx, tally_stream_push(s, series_x, 777, part, &made), "push");
-        check_ok(ctx, tally_stream_push(s, series_x + 777, PIECES_N - 777, part + made, &more),
+        check_ok(ctx, tally_stream_push(s, series_x, 777, part, &produced), "push");
+        check_ok(ctx, tally_stream_push(s, series_x + 777, PIECES_N - 777, part + produced, &more),
                  "push");
-        check_said(made + more == out.n, "window stream", "another number of results");
+        check_detail(produced + more == out.n, "window stream", "another number of results");
         check_same(part, whole, out.n, 4, "window stream");
         tally_stream_close(s);
     }
@@ -133,10 +133,10 @@ static void other_texts(const char *saved, size_t bytes)
 {
     tally_fragment *c = NULL;
     tally *third = open_on("cpu");
-    check_said(tally_fragment_load(third, saved, bytes, &c) == TALLY_BAD_DATA && !c,
-               "load without the operator", tally_error(third));
-    check_said(strstr(tally_error(third), "not defined here") != NULL, "its sentence",
-               tally_error(third));
+    check_detail(tally_fragment_load(third, saved, bytes, &c) == TALLY_BAD_DATA && !c,
+                 "load without the operator", tally_error(third));
+    check_detail(strstr(tally_error(third), "not defined here") != NULL, "its sentence",
+                 tally_error(third));
     tally_define(third, "descent",
                  "#define OP_STATE(F) F(real, h) F(real, l) F(real, m)\ntypedef struct { "
                  "OP_STATE(FIELD) } state;\n"
@@ -146,10 +146,10 @@ static void other_texts(const char *saved, size_t bytes)
                  "fn result lower(state a, real n, idx first, par p) { return to_result(a.h); }\n"
                  "fn result empty(par p) { return to_result(num(0.0)); }\n",
                  "another");
-    check_said(tally_fragment_load(third, saved, bytes, &c) == TALLY_BAD_DATA && !c,
-               "load with another text", tally_error(third));
-    check_said(strstr(tally_error(third), "another text than another") != NULL, "its sentence",
-               tally_error(third));
+    check_detail(tally_fragment_load(third, saved, bytes, &c) == TALLY_BAD_DATA && !c,
+                 "load with another text", tally_error(third));
+    check_detail(strstr(tally_error(third), "another text than another") != NULL, "its sentence",
+                 tally_error(third));
     tally_close(third);
 }
 
@@ -178,7 +178,7 @@ static tally_fragment *fragments(tally *ctx, tally *other)
         check_ok(ctx, tally_fragment_result(a, &got), "result");
         check_same(&got, &whole_descent, 1, 4, "fragments of two contexts");
     }
-    check_said(tally_fragment_merge(a, b) != TALLY_OK, "merge of a fragment that was merged", "");
+    check_detail(tally_fragment_merge(a, b) != TALLY_OK, "merge of a fragment that was merged", "");
     tally_fragment_free(b);
     other_texts(saved, bytes);
     return a;
@@ -216,8 +216,8 @@ static void new_text(tally *ctx, tally_fragment *a)
     tally_fragment *b = NULL;
     check_ok(ctx, tally_fragment_make(ctx, "descent", TALLY_F32, series_x, PIECES_N, 9, &b),
              "a fragment of the second text");
-    check_said(tally_fragment_merge(a, b) == TALLY_INVALID, "merge of two texts",
-               tally_error(NULL));
+    check_detail(tally_fragment_merge(a, b) == TALLY_INVALID, "merge of two texts",
+                 tally_error(NULL));
     tally_fragment_free(b);
 }
 

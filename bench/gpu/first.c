@@ -40,10 +40,10 @@ static int child(const char *device)
 {
     static float x[N], y[N];
     tally *ctx;
-    double took[FIGURES], begin = now_ms();
+    double elapsed[FIGURES], begin = now_ms();
     for (int i = 0; i < N; i++) x[i] = (float)i;
     if (tally_open(&ctx, device)) stop(device, tally_error(NULL));
-    took[0] = now_ms() - begin;
+    elapsed[0] = now_ms() - begin;
     tally_view in = tally_flat(x, TALLY_F32, N), out = tally_flat(y, TALLY_F32, N);
     tally_window_options w = {99, 0, TALLY_EDGES_SHRINK, 0};
     for (int f = 1; f < FIGURES; f++) {
@@ -51,11 +51,11 @@ static int child(const char *device)
         tally_status s = f < 3   ? tally_reduce(ctx, "sum", &in, y)
                          : f < 5 ? tally_scan(ctx, "sum", &in, &out, NULL)
                                  : tally_window(ctx, "sum", &in, &out, &w);
-        took[f] = now_ms() - begin;
+        elapsed[f] = now_ms() - begin;
         if (s) stop(figures[f], tally_error(ctx));
     }
     tally_close(ctx);
-    for (int f = 0; f < FIGURES; f++) printf("%.3f ", took[f]);
+    for (int f = 0; f < FIGURES; f++) printf("%.3f ", elapsed[f]);
     printf("\n");
     return 0;
 }
@@ -72,7 +72,7 @@ static void shell(const char *command)
 static void row(const char *name, const char *device, const char *probe, int empty, int kernels,
                 int only_open)
 {
-    double took[FIGURES][ROUNDS];
+    double elapsed[FIGURES][ROUNDS];
     char command[1200], clean[100];
     snprintf(clean, sizeof clean, "rm -rf %s/cache && mkdir %s/cache", folder, folder);
     snprintf(command, sizeof command, "XDG_CACHE_HOME=%s/cache %s%s%s %s child %s,probe=%s", folder,
@@ -82,11 +82,12 @@ static void row(const char *name, const char *device, const char *probe, int emp
         if (empty) shell(clean);
         FILE *f = popen(command, "r");
         for (int k = 0; k < FIGURES; k++)
-            if (!f || fscanf(f, "%lf", &took[k][r]) != 1) stop(name, "no figures");
+            if (!f || fscanf(f, "%lf", &elapsed[k][r]) != 1) stop(name, "no figures");
         pclose(f);
     }
     printf("%-14s", name);
-    for (int k = 0; k < (only_open ? 1 : FIGURES); k++) printf(" %12.2f", median(took[k], ROUNDS));
+    for (int k = 0; k < (only_open ? 1 : FIGURES); k++)
+        printf(" %12.2f", median(elapsed[k], ROUNDS));
     printf("\n");
     fflush(stdout);
 }

@@ -70,10 +70,10 @@ int compare(const char *op, const void *x, tally_dtype d, int64_t n, const tally
             const void *got, int dev, int64_t result)
 {
     tally_stream *s;
-    int64_t size = (int64_t)tally_dtype_size(d), made = 0, now_ = 0,
+    int64_t size = (int64_t)tally_dtype_size(d), produced = 0, now_ = 0,
             slack = w ? w->before + w->after : 0;
     char *want = malloc((size_t)((CHUNK + 2 * slack) * result)),
-         *have = malloc((size_t)((CHUNK + 2 * slack) * result));
+         *copied = malloc((size_t)((CHUNK + 2 * slack) * result));
     int same = 1;
     tally_status status =
         w ? tally_stream_window(cpu, op, d, w, &s) : tally_stream_scan(cpu, op, d, NULL, &s);
@@ -84,27 +84,27 @@ int compare(const char *op, const void *x, tally_dtype d, int64_t n, const tally
             !fine(cpu, tally_stream_push(s, (const char *)x + at * size, m, want, &now_), op))
             break;
         if (m <= 0) now_ = 0;
-        const char *from = (const char *)got + made * result;
+        const char *from = (const char *)got + produced * result;
         if (now_ && dev) {
-            cu.to_host(have, (address)(uintptr_t)from, (size_t)(now_ * result));
-            from = have;
+            cu.to_host(copied, (address)(uintptr_t)from, (size_t)(now_ * result));
+            from = copied;
         }
         same = !now_ || !memcmp(from, want, (size_t)(now_ * result));
-        made += now_;
+        produced += now_;
     }
     int64_t last = 0;
     if (same && fine(cpu, tally_stream_finish(s, want, &last), op) && last) {
-        const char *from = (const char *)got + made * result;
+        const char *from = (const char *)got + produced * result;
         if (dev) {
-            cu.to_host(have, (address)(uintptr_t)from, (size_t)(last * result));
-            from = have;
+            cu.to_host(copied, (address)(uintptr_t)from, (size_t)(last * result));
+            from = copied;
         }
         same = !memcmp(from, want, (size_t)(last * result));
     }
     tally_stream_close(s);
     free(want);
-    free(have);
-    return same && made + last == n;
+    free(copied);
+    return same && produced + last == n;
 }
 
 /* reduce, scan and window of n elements; x: host memory, dx: the same on the device or NULL. */
@@ -164,7 +164,7 @@ static void check_pointers(tally_dtype d)
         int from = shifts[i / 4 % SHIFTS], to = shifts[i / 4 / SHIFTS],
             what = i % 4; /* scan, in place, window, reduce */
         address place = what == 1 ? dx + (address)from : dy + (address)(GUARD / 2 + to);
-        int64_t at = what == 1 ? from : GUARD / 2 + to, made = what == 3 ? size : bytes;
+        int64_t at = what == 1 ? from : GUARD / 2 + to, produced = what == 3 ? size : bytes;
         cu.fill(dx, 0xa5, (size_t)capacity);
         cu.fill(dy, 0xa5, (size_t)capacity);
         cu.to_device(dx + (address)from, x, (size_t)bytes);
@@ -183,7 +183,7 @@ static void check_pointers(tally_dtype d)
         same = !memcmp(y, want, (size_t)capacity);
         if (!same)
             printf("          from + %d, to + %d, case %d, %lld bytes\n", from, to, what,
-                   (long long)made);
+                   (long long)produced);
     }
     say(same, d == TALLY_F32 ? "odd pointers and guards, f32" : "odd pointers and guards, f64", N);
     cu.free(dx);

@@ -58,9 +58,10 @@ void bus(int64_t bytes, double seconds[3])
                 if (way != 0) cu.to_host_async(b, db, block, t);
             }
             cu.synchronize();
-            double took = (now() - start) * (double)bytes /
-                          (double)((bytes + (int64_t)block - 1) / (int64_t)block * (int64_t)block);
-            if (took < seconds[way]) seconds[way] = took;
+            double elapsed =
+                (now() - start) * (double)bytes /
+                (double)((bytes + (int64_t)block - 1) / (int64_t)block * (int64_t)block);
+            if (elapsed < seconds[way]) seconds[way] = elapsed;
         }
     }
     cu.host_free(a);
@@ -109,13 +110,13 @@ void times(const float *x, float *y, int64_t n, int cuda)
     for (int verb = 0; verb < 3; verb++)
         row(names[verb], best_of(3, verb, &in, &out), alone[verb ? 2 : 0], bytes);
     tally_time(gpu, 1);
-    double took = best_of(1, 1, &in, &out);
+    double elapsed = best_of(1, 1, &in, &out);
     tally_times(gpu, &t);
     tally_time(gpu, 0);
     printf("scan, measured: %.4f s; kernels %.4f s, to the device %.4f s, from it %.4f s; held "
            "%lld bytes there, %lld "
            "page-locked\n",
-           took, t.kernels, t.to_device, t.from_device, (long long)t.device_bytes,
+           elapsed, t.kernels, t.to_device, t.from_device, (long long)t.device_bytes,
            (long long)t.locked_bytes);
     if (!cuda) return;
     void *a, *b;
@@ -139,7 +140,7 @@ void times(const float *x, float *y, int64_t n, int cuda)
 void threshold(const char *device, const float *x, float *y, int64_t capacity)
 {
     for (int64_t bytes = 1 << 20; bytes < 32 << 20 && bytes <= capacity; bytes *= 2) {
-        double took[2][2];
+        double elapsed[2][2];
         for (int way = 0; way < 2; way++) {
             char name[80];
             tally *keep = gpu;
@@ -154,13 +155,13 @@ void threshold(const char *device, const float *x, float *y, int64_t capacity)
             }
             tally_view in = tally_flat(x, TALLY_F32, bytes / 4),
                        out = tally_flat(y, TALLY_F32, bytes / 4);
-            for (int verb = 0; verb < 2; verb++) took[way][verb] = best_of(9, verb, &in, &out);
+            for (int verb = 0; verb < 2; verb++) elapsed[way][verb] = best_of(9, verb, &in, &out);
             tally_close(gpu);
             gpu = keep;
         }
         printf("%3lld MiB   sum: whole %7.0f us, pieces %7.0f us   scan: whole %7.0f us, pieces "
                "%7.0f us\n",
-               (long long)(bytes >> 20), took[0][0] * 1e6, took[1][0] * 1e6, took[0][1] * 1e6,
-               took[1][1] * 1e6);
+               (long long)(bytes >> 20), elapsed[0][0] * 1e6, elapsed[1][0] * 1e6,
+               elapsed[0][1] * 1e6, elapsed[1][1] * 1e6);
     }
 }

@@ -112,16 +112,16 @@ static tally_status on_host(tally *c, int verb, const float *from, int64_t all, 
 
 static double time_of(int size, int verb, int64_t part, const float *from, float *to)
 {
-    double took[ROUNDS_MOST];
+    double elapsed[ROUNDS_MOST];
     const int times = from && rounds > 3 ? 3 : rounds;
     for (int r = -1; r < times; r++) {
         const double start = now_ms();
         tally_status status =
             from ? on_host(ctx[size], verb, from, n, to) : on_parts(size, verb, part);
         if (status) stop(verbs[verb], tally_error(ctx[size]));
-        if (r >= 0) took[r] = now_ms() - start;
+        if (r >= 0) elapsed[r] = now_ms() - start;
     }
-    return median(took, times);
+    return median(elapsed, times);
 }
 
 static int same(const char *what, int verb, const float *a, const float *b, int64_t count)
@@ -169,11 +169,11 @@ static int check_parts(const char *what, int size, int verb, int64_t part)
     return good;
 }
 
-static void row(const char *what, const char *verb, int size, double took, double one, double bytes,
-                int good)
+static void row(const char *what, const char *verb, int size, double elapsed, double one,
+                double bytes, int good)
 {
-    printf("%-14s %-18s %4d %10.3f %9.0f %8.2f  %s\n", what, verb, 1 << size, took,
-           1e-6 * bytes / took, one, good ? "same" : "DIFFERENT");
+    printf("%-14s %-18s %4d %10.3f %9.0f %8.2f  %s\n", what, verb, 1 << size, elapsed,
+           1e-6 * bytes / elapsed, one, good ? "same" : "DIFFERENT");
     fflush(stdout);
 }
 
@@ -182,10 +182,10 @@ static void rows_of_parts(const char *what, int64_t part)
     for (int verb = 0; verb < VERBS; verb++) {
         double one = 0;
         for (int size = 0; size < SIZES && ctx[size]; size++) {
-            const double took = time_of(size, verb, part, NULL, NULL);
-            if (!size) one = took;
+            const double elapsed = time_of(size, verb, part, NULL, NULL);
+            if (!size) one = elapsed;
             const double bytes = (verb ? 8. : 4.) * (double)part * (1 << size);
-            row(what, verbs[verb], size, took, one * (1 << size) / took, bytes,
+            row(what, verbs[verb], size, elapsed, one * (1 << size) / elapsed, bytes,
                 check_parts(what, size, verb, part));
         }
     }
@@ -198,13 +198,14 @@ static void rows_of_host(const char *what, const float *from, float *to)
         for (int size = 0; size < SIZES && ctx[size]; size++) {
             float truth;
             memset(to, 0xa5, (size_t)n * sizeof *to);
-            const double took = time_of(size, verb, 0, from, to);
-            if (!size) one = took;
+            const double elapsed = time_of(size, verb, 0, from, to);
+            if (!size) one = elapsed;
             if (verb == REDUCE && on_host(cpu, REDUCE, from, n, &truth))
                 stop("cpu", tally_error(cpu));
             const int good = verb == REDUCE ? same(what, verb, to, &truth, 1)
                                             : same(what, verb, to, want[verb == WINDOW], n);
-            row(what, verbs[verb], size, took, one / took, (verb ? 8. : 4.) * (double)n, good);
+            row(what, verbs[verb], size, elapsed, one / elapsed, (verb ? 8. : 4.) * (double)n,
+                good);
         }
     }
 }

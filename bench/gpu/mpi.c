@@ -141,16 +141,16 @@ static void meetings(int64_t m)
 
 static double time_of(call *f, int64_t m)
 {
-    double took[ROUNDS_MOST];
+    double elapsed[ROUNDS_MOST];
     for (int r = -WARM; r < rounds; r++) {
         MPI_Barrier(MPI_COMM_WORLD);
         const double begin = MPI_Wtime();
         f(m);
-        double mine = 1e3 * (MPI_Wtime() - begin), last;
-        MPI_Allreduce(&mine, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-        if (r >= 0) took[r] = last;
+        double local = 1e3 * (MPI_Wtime() - begin), last;
+        MPI_Allreduce(&local, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        if (r >= 0) elapsed[r] = last;
     }
-    return median(took, rounds);
+    return median(elapsed, rounds);
 }
 
 /* ---- tables ---- */
@@ -229,9 +229,9 @@ static void elements(int64_t m)
         if (ways[k].stream) must(tally_use_stream(ctx, nccl.stream), "a stream");
         must_cuda(cudaMemset(dy, 0xa5, (size_t)m * sizeof *x));
         must_cuda(cudaDeviceSynchronize());
-        const double took = time_of(ways[k].f, m);
-        if (!k) first = took;
-        if (!rank) printf("%-26s %10.4f %22.2f\n", ways[k].name, took, took / first);
+        const double elapsed = time_of(ways[k].f, m);
+        if (!k) first = elapsed;
+        if (!rank) printf("%-26s %10.4f %22.2f\n", ways[k].name, elapsed, elapsed / first);
         if (ways[k].checked) {
             must(tally_copy(ctx, got, dy, (size_t)m * sizeof *x), "output");
             same(!memcmp(got, want, (size_t)m * sizeof *x), ways[k].name);

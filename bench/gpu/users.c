@@ -181,7 +181,7 @@ static double first_of(int code, int op, int shape)
 /* The ms of a call, the median. code CODES: the read ceiling, CODES + 1: the copy. */
 static double time_of(int code, int op, int shape)
 {
-    double took[ROUNDS_MOST];
+    double elapsed[ROUNDS_MOST];
     for (int r = -1; r < rounds; r++) {
         const double start = now_ms();
         for (int i = 0; i < INNER; i++) {
@@ -190,9 +190,9 @@ static double time_of(int code, int op, int shape)
             if (code == CODES + 1) copy_all();
         }
         must(cuCtxSynchronize(), "timing");
-        if (r >= 0) took[r] = (now_ms() - start) / INNER;
+        if (r >= 0) elapsed[r] = (now_ms() - start) / INNER;
     }
-    return median(took, rounds);
+    return median(elapsed, rounds);
 }
 
 static void results(int op, int shape, char *to)
@@ -220,7 +220,7 @@ static double until_best(int op, int shape, double best)
 static int row(int op, int shape, const double ceiling[2], double *sum)
 {
     static char *was, *is;
-    double first[CODES] = {0}, took[2], after = 0, ratio[2];
+    double first[CODES] = {0}, elapsed[2], after = 0, ratio[2];
     if (!was) was = malloc((size_t)n * RESULT), is = malloc((size_t)n * RESULT);
     if (!was || !is) stop("memory", "too little for the results");
     const double bytes = 4 + (shape ? (double)result_bytes(op) : 0);
@@ -229,16 +229,16 @@ static int row(int op, int shape, const double ceiling[2], double *sum)
     const int with_auto = op == 1 || op == 2; /* half a minute otherwise */
     for (int code = QUICK; code <= BEST; code++) {
         first[code] = first_of(code, op, shape);
-        took[code] = time_of(code, op, shape);
+        elapsed[code] = time_of(code, op, shape);
         results(op, shape, code ? is : was);
-        ratio[code] = bytes / took[code] / ((shape ? 8 : 4) / ceiling[shape > 0]);
+        ratio[code] = bytes / elapsed[code] / ((shape ? 8 : 4) / ceiling[shape > 0]);
     }
     same &= !memcmp(was, is, all);
     if (with_auto) {
         first[AUTO] = first_of(AUTO, op, shape);
         results(op, shape, is);
         same &= !memcmp(was, is, all);
-        after = until_best(op, shape, took[BEST]);
+        after = until_best(op, shape, elapsed[BEST]);
         results(op, shape, is);
         same &= !memcmp(was, is, all);
     }

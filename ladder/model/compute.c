@@ -34,15 +34,40 @@ WIDE static void cut(lane *a, int n, int k)
         for (int l = 0; l < n; l++) a[l].d = (float)a[l].d;
 }
 
-WIDE static void integers(int op, int k, lane *a, const lane *b, const lane *c, int n)
-{
-    const int bits = k == KIND_I32 || k == KIND_U32 ? 31 : 63;
 #define EACH(expression) \
     for (int l = 0; l < n; l++) { \
         const uint64_t x = (uint64_t)b[l].i, y = (uint64_t)c[l].i; \
         a[l].i = (int64_t)(expression); \
     } \
     break
+
+/* Quotients and remainders. By zero, and for the one overflow: a lane that is off may hold
+ * anything. 32-bit division takes a third of the time. */
+WIDE static void divide(int op, int k, lane *a, const lane *b, const lane *c, int n)
+{
+    const int remainder = op == DO_MOD;
+    switch (k) {
+    case KIND_I32:
+        if (remainder) {
+            EACH((int32_t)y + 1u <= 1u ? 0 : (uint64_t)(int64_t)((int32_t)x % (int32_t)y));
+        }
+        EACH((int32_t)y + 1u <= 1u ? 0 - (y & x) : (uint64_t)(int64_t)((int32_t)x / (int32_t)y));
+    case KIND_U64:
+        if (remainder) {
+            EACH(y ? x % y : 0);
+        }
+        EACH(y ? x / y : 0);
+    default:
+        if (remainder) {
+            EACH(y + 1 <= 1 ? 0 : (uint64_t)((int64_t)x % (int64_t)y));
+        }
+        EACH(y + 1 <= 1 ? 0 - (y & x) : (uint64_t)((int64_t)x / (int64_t)y));
+    }
+}
+
+WIDE static void integers(int op, int k, lane *a, const lane *b, const lane *c, int n)
+{
+    const int bits = k == KIND_I32 || k == KIND_U32 ? 31 : 63;
     switch (op) {
     case DO_ADD:
         EACH(x + y);
@@ -88,30 +113,15 @@ WIDE static void integers(int op, int k, lane *a, const lane *b, const lane *c, 
         }
         EACH((int64_t)y < (int64_t)x ? x : y);
     case DO_DIV:
-        /* 32-bit division takes a third of the time; a lane that is off may hold anything */
-        if (k == KIND_I32) {
-            EACH((int32_t)y + 1u <= 1u ? 0 - (y & x)
-                                       : (uint64_t)(int64_t)((int32_t)x / (int32_t)y));
-        }
-        /* by zero and the one overflow: a lane that is off may hold anything */
-        if (k == KIND_U64) {
-            EACH(y ? x / y : 0);
-        }
-        EACH(y + 1 <= 1 ? 0 - (y & x) : (uint64_t)((int64_t)x / (int64_t)y));
     case DO_MOD:
-        if (k == KIND_I32) {
-            EACH((int32_t)y + 1u <= 1u ? 0 : (uint64_t)(int64_t)((int32_t)x % (int32_t)y));
-        }
-        if (k == KIND_U64) {
-            EACH(y ? x % y : 0);
-        }
-        EACH(y + 1 <= 1 ? 0 : (uint64_t)((int64_t)x % (int64_t)y));
+        divide(op, k, a, b, c, n);
+        break;
     default:
         break;
     }
-#undef EACH
     if (op != DO_EQUAL && op != DO_UNEQUAL && op != DO_LESS && op != DO_LESS_EQ) cut(a, n, k);
 }
+#undef EACH
 
 WIDE static void reals(int op, int k, lane *a, const lane *b, const lane *c, int n)
 {
@@ -229,6 +239,21 @@ static void compute_moved(group_state *g, warp_state *w, const instruction *i)
     }
 }
 
+/* The bytes of elements, in the low bytes of words; or elements of words. */
+static void change_bits(lane *a, const lane *b, int n, int k, int to_words)
+{
+    for (int l = 0; l < n; l++) {
+        char word[8] = {0};
+        if (to_words) {
+            put_element(word, k, b[l]);
+            memcpy(&a[l], word, sizeof word);
+        } else {
+            memcpy(word, &b[l], sizeof word);
+            a[l] = get_element(word, k);
+        }
+    }
+}
+
 void compute(group_state *g, warp_state *w, const instruction *i)
 {
     const int n = g->lanes, k = i->kind;
@@ -268,18 +293,9 @@ void compute(group_state *g, warp_state *w, const instruction *i)
     case DO_NOT:
         for (int l = 0; l < n; l++) a[l].i = !b[l].i;
         break;
-    case DO_BITS: /* of an element, in the low bytes of a word; VALUE: back */
+    case DO_BITS:
     case DO_VALUE:
-        for (int l = 0; l < n; l++) {
-            char word[8] = {0};
-            if (i->op == DO_BITS) {
-                put_element(word, k, b[l]);
-                memcpy(&a[l], word, sizeof word);
-            } else {
-                memcpy(word, &b[l], sizeof word);
-                a[l] = get_element(word, k);
-            }
-        }
+        change_bits(a, b, n, k, i->op == DO_BITS);
         break;
     case DO_PICK:
     case DO_DROP:

@@ -135,14 +135,14 @@ static const struct {
              {"!=", 6, DO_UNEQUAL, 0}, {"&", 5, DO_AND, 0},      {"^", 4, DO_XOR, 0},
              {"|", 3, DO_OR, 0},       {"&&", 2, DO_AND, 0},     {"||", 1, DO_OR, 0}};
 
-static typed climb(compiler *c, int least)
+static typed by_precedence(compiler *c, int least)
 {
     typed left = unary(c);
     for (size_t i = 0; i < sizeof signs / sizeof *signs && !c->failed; i++) {
         if (signs[i].level < least || !is_sign(c, signs[i].sign)) continue;
         pass(c);
         if (signs[i].level > 2) {
-            typed right = climb(c, signs[i].level + 1);
+            typed right = by_precedence(c, signs[i].level + 1);
             left = signs[i].swap ? binary(c, signs[i].op, right, left)
                                  : binary(c, signs[i].op, left, right);
         } else { /* && and ||: the right side only where it matters */
@@ -151,7 +151,7 @@ static typed climb(compiler *c, int least)
             emit(c, DO_MOVE, KIND_I32, reg, left.reg, 1);
             typed when = signs[i].level == 1 ? emit_value(c, DO_NOT, KIND_I32, left.reg, 0) : left;
             emit(c, DO_PUSH, KIND_I32, when.reg, 0, 0);
-            typed right = truth(c, climb(c, signs[i].level + 1));
+            typed right = truth(c, by_precedence(c, signs[i].level + 1));
             emit(c, DO_MOVE, KIND_I32, reg, right.reg, 1);
             emit(c, DO_POP, KIND_I32, 0, 0, 0);
             left = (typed){reg, KIND_I32};
@@ -163,7 +163,7 @@ static typed climb(compiler *c, int least)
 
 static typed ternary(compiler *c)
 {
-    typed condition = climb(c, 1);
+    typed condition = by_precedence(c, 1);
     if (!take(c, "?") || !deeper(c)) return condition;
     const int when = truth(c, condition).reg, reg = new_register(c);
     emit(c, DO_PUSH, KIND_I32, when, 0, 0);
@@ -388,7 +388,7 @@ static int has_step(const compiler *c)
     return t && (before || is_step(t));
 }
 
-typed parse_term(compiler *c) { return climb(c, 10); }
+typed parse_term(compiler *c) { return by_precedence(c, 10); }
 typed parse_expression(compiler *c) { return is_store(c) ? parse_store(c, 1) : ternary(c); }
 void parse_effect(compiler *c)
 {

@@ -162,6 +162,14 @@ static void exchange(group_state *g, warp_state *w, const instruction *i)
     compute(g, w, i);
 }
 
+static int stop_endless(group_state *g, warp_state *w, int line)
+{
+    defect(g, DEFECT_ENDLESS, line, "a loop does not end: %lld operations of one group",
+           (long long)work_of(g));
+    w->done = 1;
+    return 0;
+}
+
 /* Runs a warp up to the next barrier or the end. Returns the line of the barrier, or 0. */
 static int run_warp(group_state *g, warp_state *w)
 {
@@ -223,10 +231,7 @@ static int run_warp(group_state *g, warp_state *w)
             compute(g, w, i);
         }
     }
-    defect(g, DEFECT_ENDLESS, code[w->at].line, "a loop does not end: %lld operations of one group",
-           (long long)work_of(g));
-    w->done = 1;
-    return 0;
+    return stop_endless(g, w, code[w->at].line);
 }
 
 static void end_step(group_state *g)

@@ -269,12 +269,12 @@ void declare_pointer(compiler *c)
 
 void declare_thread_array(compiler *c, const char *name, kind k)
 {
-    enum { OWN_MOST = 64 };
+    enum { ARRAY_MOST = 64 };
     int64_t sides[SIDES_MOST];
     const int n = parse_sides(c, sides);
-    if (!c->failed && (n != 1 || sides[0] < 1 || sides[0] > OWN_MOST))
+    if (!c->failed && (n != 1 || sides[0] < 1 || sides[0] > ARRAY_MOST))
         model_error(c, "'%s', an array of one thread, has one dimension and 1 to %d elements", name,
-                    OWN_MOST);
+                    ARRAY_MOST);
     if (c->failed) return;
     const int first = new_register(c), listed = take(c, "=");
     int64_t given = 0;

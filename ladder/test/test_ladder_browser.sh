@@ -20,16 +20,16 @@ if [ $browser != none ]; then
 fi
 
 # ---- the lesson ----
-"$TALLY_CLI" ladder lesson reduce 2>"$work/said" >&2
-[ $? -eq 2 ] && grep -q 'give --html FILE' "$work/said" || { echo "FAILED: without --html: $(cat "$work/said")"; exit 1; }
-"$TALLY_CLI" ladder lesson reduce --html "$work/lesson.html" >/dev/null 2>"$work/said"
+"$TALLY_CLI" ladder lesson reduce 2>"$work/messages" >&2
+[ $? -eq 2 ] && grep -q 'give --html FILE' "$work/messages" || { echo "FAILED: without --html: $(cat "$work/messages")"; exit 1; }
+"$TALLY_CLI" ladder lesson reduce --html "$work/lesson.html" >/dev/null 2>"$work/messages"
 case $? in
 0) ;;
-3) cat "$work/said"; echo "skipped: no clang for wasm32 when this was built (scripts/setup --tests)"; exit 77 ;;
-*) cat "$work/said"; exit 1 ;;
+3) cat "$work/messages"; echo "skipped: no clang for wasm32 when this was built (scripts/setup --tests)"; exit 77 ;;
+*) cat "$work/messages"; exit 1 ;;
 esac
-"$TALLY_CLI" ladder lesson scan --html "$work/x.html" 2>"$work/said" >&2
-[ $? -eq 2 ] && grep -q "there is no lesson 'scan'; choices: reduce" "$work/said" && [ ! -e "$work/x.html" ] ||
-    { echo "FAILED: lesson scan: $(cat "$work/said")"; exit 1; }
+"$TALLY_CLI" ladder lesson scan --html "$work/x.html" 2>"$work/messages" >&2
+[ $? -eq 2 ] && grep -q "there is no lesson 'scan'; choices: reduce" "$work/messages" && [ ! -e "$work/x.html" ] ||
+    { echo "FAILED: lesson scan: $(cat "$work/messages")"; exit 1; }
 [ $browser != none ] || { echo "skipped: no browser here (scripts/setup --tests installs one)"; exit 77; }
 python3 "$(dirname "$0")/test_ladder_lesson.py" "$work/lesson.html" "$TALLY_CLI" "$TALLY_SOURCE/ladder/examples"

@@ -158,7 +158,7 @@ class Exact:
         return joined
 
     def __bytes__(self):
-        return self._state if self._sums is None else _written(_MADE[self._of_two], self._sums)
+        return self._state if self._sums is None else _written(_STATISTIC[self._of_two], self._sums)
 
     def __eq__(self, other):
         if not isinstance(other, Exact):
@@ -184,7 +184,7 @@ _SUMS: dict[object, str] = {"sumsq": "xx", "norm": "xx", "var": "x xx", "std": "
 _SUMS |= {2: "x y xx yy xy", "dot": "xy", "wmean": "y xy", "cov": "x y xy", "slope": "x y xx xy"}
 _SUMS["corr"] = _SUMS[2]
 _OF_TWO = {"dot", "wmean", "cov", "corr", "slope"}
-_MADE = {False: "var:exact", True: "corr:exact"}
+_STATISTIC = {False: "var:exact", True: "corr:exact"}
 _MAGIC = b"tallyfrg"
 
 

@@ -145,7 +145,7 @@ def use_allocator(allocator=None):
     _core.use_allocator(*functions)
 
 
-def _own(stream):
+def _allocators_stream(stream):
     """CUDA's legacy stream is 1, that of the pools 0."""
     return 0 if stream == 1 else stream
 
@@ -154,7 +154,7 @@ def _torch():
     import torch
 
     def allocate(bytes, stream):
-        return torch.cuda.caching_allocator_alloc(bytes, stream=_own(stream))
+        return torch.cuda.caching_allocator_alloc(bytes, stream=_allocators_stream(stream))
 
     return allocate, lambda address, bytes, stream: torch.cuda.caching_allocator_delete(address)
 
@@ -165,7 +165,7 @@ def _cupy():
     blocks = {}
 
     def allocate(bytes, stream):
-        with cupy.cuda.ExternalStream(stream) if _own(stream) else cupy.cuda.Stream.null:
+        with cupy.cuda.ExternalStream(stream) if _allocators_stream(stream) else cupy.cuda.Stream.null:
             block = cupy.cuda.alloc(bytes)
         blocks[block.ptr] = block
         return block.ptr

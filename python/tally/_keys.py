@@ -30,10 +30,10 @@ def bounds(keys, low, high, /, *, closed="both", ties="all"):
     leaves out, and so is not one range; an integer that float64, the type of such keys, does not hold. The sentence
     names the row. OverflowError: ``low`` or ``high`` beyond int64.
     """
-    from ._times import distance, numbered, told_of_text, unsorted, widened
+    from ._times import distance, numbered, advice_on_text, unsorted, widened
 
     times = None
-    with told_of_text("keys"):
+    with advice_on_text("keys"):
         if _columns.ticks(keys, "keys")[0] is not None:
             times = keys
             keys, unit = numbered(keys, "keys")

@@ -27,16 +27,16 @@ def is_column(object):
     return hasattr(type(object), "__len__") and not isinstance(object, (str, bytes, tuple, frozenset))
 
 
-_known: dict = {}  # what _found has found, by class
+_library_of: dict = {}  # what _found has found, by class
 
 
 def _found(kind):
-    cached = _known.get(kind)
+    cached = _library_of.get(kind)
     if cached is None:
         base = next((base for base in kind.__mro__ if _package(base) in _LIBRARIES), kind)
-        if len(_known) >= 256:  # classes that are made as the program runs
-            _known.clear()
-        cached = _known[kind] = base, _package(base)
+        if len(_library_of) >= 256:  # classes that are made as the program runs
+            _library_of.clear()
+        cached = _library_of[kind] = base, _package(base)
     return cached
 
 
@@ -102,11 +102,11 @@ def _labels(object):
 
 def same_labels(x, other, name):
     """Raises where the labels of `other` are not those of `x`, along the axes that are paired (the last ones)."""
-    mine, theirs = _labels(x), _labels(other)
-    if mine is None or theirs is None or hasattr(x, "dims") != hasattr(other, "dims"):
+    labels, other_labels = _labels(x), _labels(other)
+    if labels is None or other_labels is None or hasattr(x, "dims") != hasattr(other, "dims"):
         return
     who, name = ("the second array", "y") if name == "next" else (name, name)  # next=, y, other
-    for (axis, a), (axis_of_other, b) in zip(reversed(mine), reversed(theirs)):
+    for (axis, a), (axis_of_other, b) in zip(reversed(labels), reversed(other_labels)):
         if hasattr(x, "dims") and axis != axis_of_other:
             raise ValueError(
                 f"{who} has the dimensions {other.dims}: must be those of x, {x.dims}, in their order, as "

@@ -156,20 +156,20 @@ def _dataset(self, x, xarray):
     dims = _dims(self, x)
     found = {}
     for name, variable in x.data_vars.items():
-        mine = [dim for dim in dims if dim in variable.dims]
-        if not mine and self.verb != "reduce":
+        present = [dim for dim in dims if dim in variable.dims]
+        if not present and self.verb != "reduce":
             found[name] = variable
             continue
         changes = {"x": variable}
         if self.takes("axis"):
-            changes["axis"] = tuple(mine) if self.verb == "reduce" else mine[0]
+            changes["axis"] = tuple(present) if self.verb == "reduce" else present[0]
         for other in ("next", "where"):
             if isinstance(self[other], xarray.Dataset):
                 if name not in self[other]:
                     raise ValueError(f"{other} has no variable {name!r}, which x has")
                 changes[other] = self[other][name]
         try:
-            found[name] = variable if not mine and dims else self.having(**changes).run()
+            found[name] = variable if not present and dims else self.having(**changes).run()
         except (TypeError, ValueError) as wrong:
             raise type(wrong)(f"variable {name!r}: {wrong}") from None
     kept = {name: c for name, c in x.coords.items() if not set(c.dims) & set(dims)}
@@ -245,8 +245,8 @@ def _paired(other, x, name):
             raise ValueError(f"{who} has the dimension {dim}: must be those of x, {_listed(x.dims)}, or some of them")
         if other.sizes[dim] != x.sizes[dim]:
             raise ValueError(f"{who} has {other.sizes[dim]} elements along {dim}: x has {x.sizes[dim]}")
-        mine, theirs = x.indexes.get(dim), other.indexes.get(dim)
-        if mine is not None and theirs is not None and not mine.equals(theirs):
+        index, other_index = x.indexes.get(dim), other.indexes.get(dim)
+        if index is not None and other_index is not None and not index.equals(other_index):
             raise ValueError(
                 f"{who} differs from x in its coordinates along {dim}: elements are paired by place, so the labels "
                 "must be equal, as x, y = xarray.align(x, y) makes them"

@@ -122,10 +122,10 @@ class Rolling:
         self._direct = self._x, self._axis, self._dtype, before, after, least, self._step
 
     def _times(self, window, on, center, closed, min_periods, ties, by):
-        from ._times import keys_and_length, told_of_text, unsorted
+        from ._times import keys_and_length, advice_on_text, unsorted
 
         row = _words.ties(ties)
-        with told_of_text("on"):
+        with advice_on_text("on"):
             keys, length, falling, times = keys_and_length(self._x, on, window, self._axis)
         low_open, high_open = ends(closed)
         if center:

@@ -179,7 +179,7 @@ def unsorted(wrong, on, name):
 
 
 @contextlib.contextmanager
-def told_of_text(name):
+def advice_on_text(name):
     """Text where times are wanted: the error says what reads it."""
     try:
         yield

@@ -113,14 +113,14 @@ static tally_status read_list(tally *ctx, const char *what, const char *device,
                               const tl_device_calls *kind, int *numbers, int *count)
 {
     const char *at = strchr(device, ':') + 1;
-    const int all = strcspn(at, ",") == 3 && !strncmp(at, "all", 3);
+    const int is_all = strcspn(at, ",") == 3 && !strncmp(at, "all", 3);
     tally_device_info info;
     int here = 0;
     *count = 0;
     for (; kind->describe(here, &info); here++)
-        if (all && info.usable && *count < TL_MEMBERS_MOST) numbers[(*count)++] = here;
-    if (all && *count) return TALLY_OK;
-    if (all)
+        if (is_all && info.usable && *count < TL_MEMBERS_MOST) numbers[(*count)++] = here;
+    if (is_all && *count) return TALLY_OK;
+    if (is_all)
         return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%s:all': there is no usable %s device here",
                        what, kind->name, kind->name);
 
@@ -214,13 +214,11 @@ static tally_status open_device(tally *ctx, const char *device)
 
     const char *device_options = device + strcspn(device, ",");
     size_t capacity = strlen(device_options) + strlen(more) + 1;
-    char *options = malloc(capacity);
+    TL_FREED char *const options = malloc(capacity);
     if (!options) return tl_no_memory(ctx, capacity, "a device's options");
 
     snprintf(options, capacity, "%s%s", device_options, more);
-    tally_status status = open_named(ctx, what, device, options);
-    free(options);
-    return status;
+    return open_named(ctx, what, device, options);
 }
 
 tally_status tally_open(tally **ctx, const char *device)

@@ -105,7 +105,7 @@ tally_status tl_totals_result(tally *ctx, const tl_total *totals, int64_t count,
 
 /* ---- host copies of device memory (run.c) ---- */
 
-/* The copies of one call. Begins with ctx. */
+/* The copies of one call. */
 typedef struct {
     tally *ctx;
     struct {
@@ -132,12 +132,13 @@ tally_status tl_inputs_bring(tl_host_copies *copies, tally_view *in, tally_view 
 tally_status tl_host_numbers(tl_host_copies *c, int64_t **p, int64_t count, int back,
                              const char *name);
 
-/* Ends a call: copies written copies back if status is TALLY_OK, and frees them all. */
-tally_status tl_host_end(tl_host_copies *c, tally_status status);
-
 /* Copies written copies back. */
 tally_status tl_host_back(const tl_host_copies *c);
 void tl_host_close(tl_host_copies *c);
+
+/* The copies of a call, which are freed where the block ends. */
+#define TL_HOST_COPIES(name, context) \
+    __attribute__((cleanup(tl_host_close))) tl_host_copies name = {.ctx = context}
 
 /* As tl_host_copy, for v's offsets. */
 tally_status tl_host_offsets(tl_host_copies *c, const char *name, tally_view *v);
@@ -199,6 +200,9 @@ typedef struct {
     tl_prepared ready; /* both plans; after tl_job_prepare, what they read */
     char *results;     /* dense results, which are then copied to the caller's strides */
 } tl_job;
+
+/* A call that is closed where the block ends. Before that it must have been opened. */
+#define TL_JOB(name) __attribute__((cleanup(tl_job_close))) tl_job name
 
 /* Reads of the call: in; out, NULL or the results of a scan or of windows; plan, NULL or the
  * operator that was resolved when a stream was opened. here: 1 for the processors and host memory

@@ -52,16 +52,16 @@ static tl_total number(const line *l, int64_t i)
 /* The bits that the magnitude of every element has at most. */
 static int bits_of(const line *l)
 {
-    uint64_t all = 0;
+    uint64_t used_bits = 0;
     if (tally_dtype_size(l->dtype) < 8) return 8 * (int)tally_dtype_size(l->dtype);
     const int64_t sign = tl_dtype_kind(l->dtype) == 'I' ? -1 : 0;
 
     for (int64_t i = 0; i < l->n; i++) {
         int64_t v;
         memcpy(&v, l->at + i * l->stride, sizeof v);
-        all |= (uint64_t)(v ^ (v >> 63 & sign));
+        used_bits |= (uint64_t)(v ^ (v >> 63 & sign));
     }
-    return all ? 64 - __builtin_clzll(all) : 0;
+    return used_bits ? 64 - __builtin_clzll(used_bits) : 0;
 }
 
 /* Do all sums of some of its elements fit? */
@@ -131,24 +131,21 @@ static tally_status check_ranges(tally *ctx, const line *l, int64_t r, const tl_
         tl_total sum;
         int64_t count;
     } prefix;
-    prefix *const p = malloc((size_t)(l->n + 1) * sizeof *p);
+    TL_FREED prefix *const p = malloc((size_t)(l->n + 1) * sizeof *p);
     if (!p) return tl_no_memory(ctx, (size_t)(l->n + 1) * sizeof *p, "checks of sums");
-    tally_status status = TALLY_OK;
     p[0] = (prefix){0, 0};
     for (int64_t i = 0; i < l->n; i++)
         p[i + 1] = (prefix){p[i].sum + number(l, i), p[i].count + is_there(l, i)};
 
-    for (int64_t k = 0; k < ranges->results && !status; k++) {
+    for (int64_t k = 0; k < ranges->results; k++) {
         int64_t from, end;
         const int full = tl_range_at(ranges, k, &from, &end);
         const tl_total sum = p[end].sum - p[from].sum;
         if (full && p[end].count - p[from].count >= ranges->min_count && !fits(sum, l->dtype))
-            status =
-                refuse(ctx, (place){"window", "sequence", ranges->number + k, r}, sum, l->dtype);
+            return refuse(ctx, (place){"window", "sequence", ranges->number + k, r}, sum, l->dtype);
     }
 
-    free(p);
-    return status;
+    return TALLY_OK;
 }
 
 static tally_status check_row(tally *ctx, const tl_call *call, const tl_ranges *given,
@@ -169,27 +166,20 @@ tally_status tl_check_sums(tally *ctx, const char *op, const tl_call *call, cons
     const tl_scalar *scalar;
     tl_par par;
     tally_view in = *call->in, next;
-    tl_host_copies copies = {.ctx = ctx};
+    TL_HOST_COPIES(copies, ctx);
 
     if (tl_resolve(ctx, op, in.dtype, &scalar, &par) ||
         (call->verb == TL_WINDOW && !ranges && tl_check_window(ctx, call->window)) ||
         (call->verb == TL_SCAN && tl_check_scan(ctx, &(tl_plan){.op = scalar}, call->scan)) ||
-        tl_host_offsets(&copies, "in", &in)) {
-        tl_host_close(&copies);
+        tl_host_offsets(&copies, "in", &in))
         return TALLY_OK; /* the call fails, and says why */
-    }
 
     tally_view checked = in;
-    tally_status status = TALLY_OK;
-    if (!in.next && !tl_inputs_check(ctx, &in, "in", &checked, &next)) {
-        tl_inputs_normal(&checked);
-        status = tl_inputs_bring(&copies, &checked, &next);
-        for (int64_t r = 0; r < checked.rows && !status; r++)
-            status = check_row(ctx, call, ranges, &checked, r);
-    }
-
-    tl_host_close(&copies);
-    return status;
+    if (in.next || tl_inputs_check(ctx, &in, "in", &checked, &next)) return TALLY_OK;
+    tl_inputs_normal(&checked);
+    TL_TRY(tl_inputs_bring(&copies, &checked, &next));
+    for (int64_t r = 0; r < checked.rows; r++) TL_TRY(check_row(ctx, call, ranges, &checked, r));
+    return TALLY_OK;
 }
 
 /* Adds the elements of row r to its total. With `to` the running totals are written there; without
@@ -223,17 +213,17 @@ tally_status tl_totals_add(tally *ctx, tl_total *totals, const tally_view *in,
                            const tl_running *running)
 {
     assert(!in->offsets);
-    tl_host_copies copies = {.ctx = ctx};
+    TL_HOST_COPIES(copies, ctx);
     tally_view here = *in, none = {0}, out = running ? *running->out : none;
     ctx->device->on_processors += in->rows * in->n;
-    tally_status status = tl_inputs_bring(&copies, &here, &none);
-    if (!status && running) status = tl_host_view(&copies, &out, 8, 1);
+    TL_TRY(tl_inputs_bring(&copies, &here, &none));
+    if (running) TL_TRY(tl_host_view(&copies, &out, 8, 1));
 
     for (int writes = !running; writes < 2; writes++)
-        for (int64_t r = 0; r < in->rows && !status; r++)
-            status = add_row(ctx, &totals[r], &here, r, running,
-                             writes && running ? (char *)out.data + r * out.row_stride * 8 : NULL);
-    return tl_host_end(&copies, status);
+        for (int64_t r = 0; r < in->rows; r++)
+            TL_TRY(add_row(ctx, &totals[r], &here, r, running,
+                           writes && running ? (char *)out.data + r * out.row_stride * 8 : NULL));
+    return tl_host_back(&copies);
 }
 
 void tl_totals_of_groups(tl_total *totals, tally_dtype dtype, const void *x, const int32_t *codes,

@@ -54,17 +54,17 @@ static int32_t extend(tally_digits *d, int from, int to)
     if (!d->used) d->first = from;
     const int low = d->first < from ? d->first : from,
               high = d->first + d->used > to ? d->first + d->used : to, up = d->first - low,
-              all = high - low;
-    if (all > d->room) return all;
+              span = high - low;
+    if (span > d->room) return span;
 
     if (d->used && up) {
         memmove(digit + up, digit, (size_t)d->used * sizeof *digit);
         memset(digit, 0, (size_t)up * sizeof *digit);
     }
 
-    memset(digit + up + d->used, 0, (size_t)(all - up - d->used) * sizeof *digit);
+    memset(digit + up + d->used, 0, (size_t)(span - up - d->used) * sizeof *digit);
     d->first = low;
-    d->used = all;
+    d->used = span;
     return 0;
 }
 

@@ -41,60 +41,53 @@ static void add_rows(void *data, int64_t first, int64_t end)
 tally_status tl_job_exact_rows(tally *ctx, const tl_call *call, tl_exact *sum)
 {
     assert(call->plan->exact);
-    tl_job j;
+    TL_JOB(j);
     tally_view dense;
     const tl_scalar *const op = call->plan->op;
-    tally_status status = tl_job_open(&j, ctx, op->file, call, 1);
-    if (!status && tl_has_elements(&j.in)) {
-        row_work w = {&j,  call->out ? &dense : NULL, call->out && call->scan->exclusive, 1,
-                      sum, tl_exact_form_of(op)->sums};
-        TL_LAW_FP;
-        status = tl_job_prepare(&j, NULL, 0);
-        if (!status && w.out) status = tl_job_results(&j, call->out, op->result_bytes, &dense);
-        if (j.in.rows <= ROWS) w.threads = tally_threads(ctx);
-        if (!status) tl_for_parts(tally_threads(ctx), j.ready.work.rows, ROWS, add_rows, &w);
-        if (!status && w.out) tl_job_scatter(&dense, call->out, op->result_bytes, 0);
-    }
+    TL_TRY(tl_job_open(&j, ctx, op->file, call, 1));
+    if (!tl_has_elements(&j.in)) return TALLY_OK;
 
-    tl_job_close(&j);
-    return status;
+    row_work w = {&j,  call->out ? &dense : NULL, call->out && call->scan->exclusive, 1,
+                  sum, tl_exact_form_of(op)->sums};
+    TL_LAW_FP;
+    TL_TRY(tl_job_prepare(&j, NULL, 0));
+    if (w.out) TL_TRY(tl_job_results(&j, call->out, op->result_bytes, &dense));
+    if (j.in.rows <= ROWS) w.threads = tally_threads(ctx);
+    tl_for_parts(tally_threads(ctx), j.ready.work.rows, ROWS, add_rows, &w);
+    if (w.out) tl_job_scatter(&dense, call->out, op->result_bytes, 0);
+    return TALLY_OK;
 }
 
 /* tl_job_open, which checks x too, would call it `in`. */
 static tally_status check_x(tally *ctx, const tally_view *x)
 {
     tally_view in, next, checked, checked_next;
-    tl_host_copies copies = {.ctx = ctx};
-    tally_status status = tl_host_call(&copies, &(tl_call){.in = x}, &in, &next, NULL);
-    if (!status) status = tl_inputs_check(ctx, &in, "x", &checked, &checked_next);
-    tl_host_close(&copies);
-    return status;
+    TL_HOST_COPIES(copies, ctx);
+    TL_TRY(tl_host_call(&copies, &(tl_call){.in = x}, &in, &next, NULL));
+    return tl_inputs_check(ctx, &in, "x", &checked, &checked_next);
 }
 
 /* Adds the elements of x, or the products of the pairs of x and its next. */
 static tally_status add_view(tally *ctx, const tally_view *x, tl_exact *sum)
 {
-    tl_job j;
     tally_view none = tally_flat(NULL, TALLY_F32, 0); /* there is no output to copy */
     TL_TRY(check_x(ctx, x));
 
-    tally_status status =
-        tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &(tl_call){.in = x}, 0);
-    if (!status && x->next && j.form.named->dtype == TALLY_F64)
-        status = tl_unsupported(ctx, "x->next is given: only products of f16, bf16 and f32 fit a "
-                                     "tally_exact, and these are f64");
-    if (!status && tl_has_elements(&j.in)) {
-        tally_view *const all = &j.ready.work;
-        TL_LAW_FP;
-        status = tl_job_to_host(&j, &none);
-        if (!status) status = tl_job_prepare(&j, NULL, 0);
-        if (!status && !all->offsets && all->row_stride == all->n)
-            all->n *= all->rows, all->rows = 1; /* for all threads at once */
-        if (!status) add_rows(&(row_work){&j, NULL, 0, tally_threads(ctx), sum, 0}, 0, all->rows);
-    }
+    TL_JOB(j);
+    TL_TRY(tl_job_open(&j, ctx, x->next ? "dot:exact" : "sum:exact", &(tl_call){.in = x}, 0));
+    if (x->next && j.form.named->dtype == TALLY_F64)
+        return tl_unsupported(ctx, "x->next is given: only products of f16, bf16 and f32 fit a "
+                                   "tally_exact, and these are f64");
+    if (!tl_has_elements(&j.in)) return TALLY_OK;
 
-    tl_job_close(&j);
-    return status;
+    tally_view *const all = &j.ready.work;
+    TL_LAW_FP;
+    TL_TRY(tl_job_to_host(&j, &none));
+    TL_TRY(tl_job_prepare(&j, NULL, 0));
+    if (!all->offsets && all->row_stride == all->n)
+        all->n *= all->rows, all->rows = 1; /* for all threads at once */
+    add_rows(&(row_work){&j, NULL, 0, tally_threads(ctx), sum, 0}, 0, all->rows);
+    return TALLY_OK;
 }
 
 void tally_exact_init(tally_exact *sum)

@@ -188,13 +188,13 @@ static tally_status scan(tl_job *j, const tally_view *y, const tally_scan_option
 }
 
 /* Computes the ranges of one sequence, whose first element has number `first` in the job. */
-static void run_ranges(tl_job *j, const tl_ranges *all, tl_line line, int64_t first)
+static void run_ranges(tl_job *j, const tl_ranges *windows, tl_line line, int64_t first)
 {
     const int threads = tally_threads(j->ctx);
     if (j->form.kind != TL_FORM_STATES || j->ready.plan.exact)
-        tl_ranges_run(&j->ready.plan, &j->ready.count, threads, all, line);
+        tl_ranges_run(&j->ready.plan, &j->ready.count, threads, windows, line);
     else
-        tl_states_ranges(&j->ready.plan, threads, all, line, j->ready.there + first);
+        tl_states_ranges(&j->ready.plan, threads, windows, line, j->ready.there + first);
 }
 
 static void ranges(tl_job *j, const tally_view *out, const tally_window_options *o)
@@ -204,8 +204,8 @@ static void ranges(tl_job *j, const tally_view *out, const tally_window_options 
         int64_t n, m;
         const char *x = tl_view_row(&j->ready.work, r, j->ready.plan.op->elem_bytes, &n);
         char *y = tl_view_row(out, r, bytes, &m);
-        const tl_ranges all = tl_ranges_of(o, n);
-        run_ranges(j, &all, (tl_line){x, 1, y, out->stride * bytes}, first);
+        const tl_ranges windows = tl_ranges_of(o, n);
+        run_ranges(j, &windows, (tl_line){x, 1, y, out->stride * bytes}, first);
         first += n;
     }
 }
@@ -257,39 +257,30 @@ static tally_status run_job(tl_job *j, const tl_call *given)
 tally_status tl_inputs_run(tally *ctx, const char *op, const tl_call *call, void *results)
 {
     const int reduces = call->verb == TL_REDUCE;
-    tl_job j;
-    tally_status status = tl_job_open(&j, ctx, op, call, call->plan != NULL);
-    if (!status && reduces)
-        status = tl_check_results(ctx, j.form.op, &j.in, results, &j.out);
-    else if (!status)
-        status =
-            tl_check_call(ctx, &j.ready.plan, j.form.named, call, &j.in, call->out ? &j.out : NULL);
-    if (!status) status = tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes);
+    TL_JOB(j);
+    TL_TRY(tl_job_open(&j, ctx, op, call, call->plan != NULL));
+    TL_TRY(reduces ? tl_check_results(ctx, j.form.op, &j.in, results, &j.out)
+                   : tl_check_call(ctx, &j.ready.plan, j.form.named, call, &j.in,
+                                   call->out ? &j.out : NULL));
+    TL_TRY(tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes));
 
     /* a reduction gives a result also without elements */
     const int work =
-        !status &&
-        (reduces ? j.in.rows > 0 : tl_has_elements(&j.in) && (j.out.offsets || j.out.n > 0));
-    if (work) status = run_job(&j, call);
-    tl_job_close(&j);
-    return status;
+        reduces ? j.in.rows > 0 : tl_has_elements(&j.in) && (j.out.offsets || j.out.n > 0);
+    return work ? run_job(&j, call) : TALLY_OK;
 }
 
 tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in,
-                              const tl_ranges *all, const tally_view *out)
+                              const tl_ranges *windows, const tally_view *out)
 {
-    tl_job j;
-    tally_status status = tl_job_open(&j, ctx, op, &(tl_call){.in = in}, 1);
-    const int64_t bytes = j.form.op ? j.form.op->result_bytes : 0;
+    TL_JOB(j);
+    TL_TRY(tl_job_open(&j, ctx, op, &(tl_call){.in = in}, 1));
+    const int64_t bytes = j.form.op->result_bytes;
 
-    if (!status) status = tl_inputs_apart(ctx, &j.in, out, bytes);
-    if (!status) {
-        TL_LAW_FP;
-        status = tl_job_prepare(&j, NULL, 0);
-        if (!status)
-            run_ranges(&j, all,
-                       (tl_line){j.ready.work.data, 1, out->data, tl_step(out->stride, bytes)}, 0);
-    }
-    tl_job_close(&j);
-    return status;
+    TL_TRY(tl_inputs_apart(ctx, &j.in, out, bytes));
+    TL_LAW_FP;
+    TL_TRY(tl_job_prepare(&j, NULL, 0));
+    run_ranges(&j, windows, (tl_line){j.ready.work.data, 1, out->data, tl_step(out->stride, bytes)},
+               0);
+    return TALLY_OK;
 }

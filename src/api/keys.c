@@ -39,16 +39,16 @@ tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, in
     if (done) *runs = positions.runs;
     if (done) return TALLY_OK;
 
-    tl_host_copies c = {.ctx = ctx};
-    tally_status status = bring(&c, &v, 0);
-    if (!status && offsets && v.n == INT64_MAX) status = tl_no_memory(ctx, SIZE_MAX, "offsets");
-    if (!status && offsets) status = tl_host_numbers(&c, &offsets, v.n + 1, 1, "offsets");
-    if (!status && tl_view_overlaps_numbers(&v, tl_element_bytes(&v), offsets, v.n + 1))
-        status = tl_invalid(ctx, "offsets overlap keys: give them memory of their own");
-    const int64_t found = status ? 0 : tl_runs(tally_threads(ctx), &v, offsets);
-    status = tl_host_end(&c, status);
-    if (!status) *runs = found;
-    return status;
+    TL_HOST_COPIES(c, ctx);
+    TL_TRY(bring(&c, &v, 0));
+    if (offsets && v.n == INT64_MAX) return tl_no_memory(ctx, SIZE_MAX, "offsets");
+    if (offsets) TL_TRY(tl_host_numbers(&c, &offsets, v.n + 1, 1, "offsets"));
+    if (tl_view_overlaps_numbers(&v, tl_element_bytes(&v), offsets, v.n + 1))
+        return tl_invalid(ctx, "offsets overlap keys: give them memory of their own");
+    const int64_t found = tl_runs(tally_threads(ctx), &v, offsets);
+    TL_TRY(tl_host_back(&c));
+    *runs = found;
+    return TALLY_OK;
 }
 
 /* offsets of this many groups have less than 2^62 bytes */
@@ -84,7 +84,7 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
                           int64_t *offsets)
 {
     tally_view v;
-    tl_groups g = {0};
+    __attribute__((cleanup(tl_groups_close))) tl_groups g = {0};
     TL_TRY(check_codes(ctx, codes, groups, &v));
 
     if (!offsets || (v.n && !order))
@@ -100,14 +100,13 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
             return tl_invalid(ctx, "order, offsets and codes overlap: give each memory of its own");
     }
 
-    tl_host_copies c = {.ctx = ctx};
-    tally_status status = bring(&c, &v, 0);
-    if (!status) status = tl_host_numbers(&c, &order, v.n, 1, "order");
-    if (!status) status = tl_host_numbers(&c, &offsets, groups + 1, 1, "offsets");
-    if (!status) status = open_groups(ctx, &v, groups, offsets, &g);
-    if (!status) status = tl_groups_sort(&g, NULL, 1, sizeof *order, order);
-    tl_groups_close(&g);
-    return tl_host_end(&c, status);
+    TL_HOST_COPIES(c, ctx);
+    TL_TRY(bring(&c, &v, 0));
+    TL_TRY(tl_host_numbers(&c, &order, v.n, 1, "order"));
+    TL_TRY(tl_host_numbers(&c, &offsets, groups + 1, 1, "offsets"));
+    TL_TRY(open_groups(ctx, &v, groups, offsets, &g));
+    TL_TRY(tl_groups_sort(&g, NULL, 1, sizeof *order, order));
+    return tl_host_back(&c);
 }
 
 static tally_status no_place(tally *ctx, int64_t at, int64_t place, int64_t length)
@@ -146,15 +145,15 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (done && positions.bad < n) return no_place(ctx, positions.bad, positions.position, x.n);
     if (done) return TALLY_OK;
 
-    tl_host_copies c = {.ctx = ctx};
-    tally_status status = bring(&c, &x, 0);
+    TL_HOST_COPIES(c, ctx);
+    TL_TRY(bring(&c, &x, 0));
     int64_t *places = (int64_t *)(uintptr_t)order;
-    if (!status) status = tl_host_numbers(&c, &places, n, 0, "order");
-    if (!status && (bad = tl_take_check(tally_threads(ctx), places, n, x.n)) < n)
-        status = no_place(ctx, bad, places[bad], x.n);
-    if (!status) status = bring(&c, &y, 1);
-    if (!status) tl_take(tally_threads(ctx), &x, places, n, &y);
-    return tl_host_end(&c, status);
+    TL_TRY(tl_host_numbers(&c, &places, n, 0, "order"));
+    if ((bad = tl_take_check(tally_threads(ctx), places, n, x.n)) < n)
+        return no_place(ctx, bad, places[bad], x.n);
+    TL_TRY(bring(&c, &y, 1));
+    tl_take(tally_threads(ctx), &x, places, n, &y);
+    return tl_host_back(&c);
 }
 
 /* ---- the verbs by key ----
@@ -190,24 +189,18 @@ static tally_status move_column(const tl_groups *g, const tally_view *rows, int6
 {
     const int64_t n = rows->n;
     const tally_view flat = {.valid = sorted->valid, .n = n, .stride = 1};
-    uint8_t *const from = rows->valid ? tl_key_memory(n, 1) : NULL;
-    uint8_t *const to = from ? tl_key_memory(n, 1) : NULL;
-    tally_status status = TALLY_OK;
+    TL_FREED uint8_t *const from = rows->valid ? tl_key_memory(n, 1) : NULL;
+    TL_FREED uint8_t *const to = from ? tl_key_memory(n, 1) : NULL;
 
-    if (rows->valid && !to) status = tl_no_memory(g->ctx, (size_t)n, "bytes for validity");
-    if (!status && to) {
+    if (rows->valid && !to) return tl_no_memory(g->ctx, (size_t)n, "bytes for validity");
+    if (to) {
         copy_bits(back ? &flat : rows, from, 0);
-        status = back ? tl_groups_back(g, from, 1, to, 1) : tl_groups_sort(g, from, 1, 1, to);
+        TL_TRY(back ? tl_groups_back(g, from, 1, to, 1) : tl_groups_sort(g, from, 1, 1, to));
     }
-    if (!status)
-        status = back ? tl_groups_back(g, sorted->data, bytes, rows->data, rows->stride)
-                      : tl_groups_sort(g, rows->data, rows->stride, bytes, sorted->data);
-
-    if (!status && to) copy_bits(back ? rows : &flat, to, 1);
-    free(from);
-    free(to);
-
-    return status;
+    TL_TRY(back ? tl_groups_back(g, sorted->data, bytes, rows->data, rows->stride)
+                : tl_groups_sort(g, rows->data, rows->stride, bytes, sorted->data));
+    if (to) copy_bits(back ? rows : &flat, to, 1);
+    return TALLY_OK;
 }
 
 /* Memory in the order of the groups for a column. */
@@ -308,32 +301,33 @@ static tally_status run_keyed(keyed *k, void *out)
     return move_column(&k->g, &k->out, bytes, &k->sorted_out, 1);
 }
 
-static tally_status by_key(tally *ctx, const char *op, tl_call call, const tally_view *codes,
-                           int64_t groups, void *out)
+static void close_keyed(keyed *k)
 {
-    keyed k = {.ctx = ctx, .op = op, .call = call};
-    int64_t *offsets = NULL;
-    TL_TRY(check_keyed(&k, codes, groups));
+    tally_view *const sorted[] = {&k->sorted[0], &k->sorted[1], &k->sorted_out};
 
-    tl_host_copies c = {.ctx = ctx};
-    tally_status status = bring(&c, &k.x[0], 0);
-    if (!status && k.x[1].dtype) status = bring(&c, &k.x[1], 0);
-    if (!status) status = bring(&c, &k.codes, 0);
-    if (!status && k.out.dtype) status = tl_host_view(&c, &k.out, k.plan.op->result_bytes, 1);
-    if (!status && !(offsets = tl_key_memory(groups + 1, sizeof *offsets)))
-        status = tl_no_memory(ctx, (size_t)(groups + 1) * sizeof *offsets, "offsets");
-    if (!status) status = open_groups(ctx, &k.codes, groups, offsets, &k.g);
-    if (!status) status = run_keyed(&k, out);
-
-    tally_view *const sorted[] = {&k.sorted[0], &k.sorted[1], &k.sorted_out};
-
-    for (int i = 0; i < 3 - k.in_place; i++) {
+    for (int i = 0; i < 3 - k->in_place; i++) {
         free(sorted[i]->data);
         free((void *)(uintptr_t)sorted[i]->valid);
     }
-    free(offsets);
-    tl_groups_close(&k.g);
-    return tl_host_end(&c, status);
+    tl_groups_close(&k->g);
+}
+
+static tally_status by_key(tally *ctx, const char *op, tl_call call, const tally_view *codes,
+                           int64_t groups, void *out)
+{
+    __attribute__((cleanup(close_keyed))) keyed k = {.ctx = ctx, .op = op, .call = call};
+    TL_TRY(check_keyed(&k, codes, groups));
+
+    TL_HOST_COPIES(c, ctx);
+    TL_TRY(bring(&c, &k.x[0], 0));
+    if (k.x[1].dtype) TL_TRY(bring(&c, &k.x[1], 0));
+    TL_TRY(bring(&c, &k.codes, 0));
+    if (k.out.dtype) TL_TRY(tl_host_view(&c, &k.out, k.plan.op->result_bytes, 1));
+    TL_FREED int64_t *const offsets = tl_key_memory(groups + 1, sizeof *offsets);
+    if (!offsets) return tl_no_memory(ctx, (size_t)(groups + 1) * sizeof *offsets, "offsets");
+    TL_TRY(open_groups(ctx, &k.codes, groups, offsets, &k.g));
+    TL_TRY(run_keyed(&k, out));
+    return tl_host_back(&c);
 }
 
 tally_status tally_reduce_by(tally *ctx, const char *op, const tally_view *in,

@@ -140,18 +140,15 @@ static tally_status plan_of(tally *ctx, const struct row *program, tl_plan *plan
 
 static tally_status check_vectors(tally *ctx, const char *identity)
 {
-    vectors *v = malloc(sizeof *v);
+    TL_FREED vectors *const v = malloc(sizeof *v);
     tl_plan plan = {0};
     const struct row *program = NULL;
-    tally_status status = v ? TALLY_OK : tl_no_memory(ctx, sizeof *v, "the probe");
+    if (!v) return tl_no_memory(ctx, sizeof *v, "the probe");
 
-    for (int r = 0; !status && r < ROWS; r++)
-        if (rows[r].op)
-            status = plan_of(ctx, program = &rows[r], &plan);
-        else
-            status = check_vector(ctx, identity, program, rows[r].kind, &plan, v);
-    free(v);
-    return status;
+    for (int r = 0; r < ROWS; r++)
+        TL_TRY(rows[r].op ? plan_of(ctx, program = &rows[r], &plan)
+                          : check_vector(ctx, identity, program, rows[r].kind, &plan, v));
+    return TALLY_OK;
 }
 
 /* Everything that a pass of the probe depends on, as text. */

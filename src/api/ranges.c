@@ -8,15 +8,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* Brings two arrays of positions to host memory, because the processors do the work. back: they are
- * written, and are copied back when the call ends. */
-static tally_status bring_places(tl_host_copies *c, int64_t **start, int64_t **end, int64_t count,
-                                 int back)
-{
-    TL_TRY(tl_host_numbers(c, start, count, back, "start"));
-    return tl_host_numbers(c, end, count, back, "end");
-}
-
 /* The address may be replaced by that of a copy (tl_host_numbers). The integers are only read. */
 static int64_t *without_const(const int64_t *p) { return (int64_t *)(uintptr_t)p; }
 
@@ -87,30 +78,30 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (tl_view_overlaps_numbers(&y, plan.op->result_bytes, start, results) ||
         tl_view_overlaps_numbers(&y, plan.op->result_bytes, end, results))
         return tl_invalid(ctx, "out overlaps start or end: give it memory of its own");
-    tl_host_copies c = {.ctx = ctx};
+    TL_HOST_COPIES(c, ctx);
     tally_view all, second;
     int64_t *from = without_const(start), *to = without_const(end);
     ctx->device->on_processors += x.n;
-    tally_status status = bring_places(&c, &from, &to, results, 0);
-    if (!status) status = inputs ? tl_inputs_check(ctx, in, "in", &all, &second) : TALLY_OK;
+    TL_TRY(tl_host_numbers(&c, &from, results, 0, "start"));
+    TL_TRY(tl_host_numbers(&c, &to, results, 0, "end"));
+    if (inputs) TL_TRY(tl_inputs_check(ctx, in, "in", &all, &second));
     const check_work checked = {from, to, x.n};
     const int threads = results > 16 * PART ? tally_threads(ctx) : 1;
-    const int64_t r = status ? results : tl_find(threads, results, PART, find_bad, &checked);
+    const int64_t r = tl_find(threads, results, PART, find_bad, &checked);
     if (r < results)
-        status = tl_invalid(ctx, "range %ld is %ld..%ld: must be 0 <= start <= end <= %ld = in->n",
-                            r, from[r], to[r], x.n);
+        return tl_invalid(ctx, "range %ld is %ld..%ld: must be 0 <= start <= end <= %ld = in->n", r,
+                          from[r], to[r], x.n);
 
-    if (!status)
-        status = inputs ? tl_inputs_bring(&c, &all, &second) : tl_host_view(&c, &x, bytes, 0);
-    if (!status) status = tl_host_view(&c, &y, plan.op->result_bytes, 1);
+    TL_TRY(inputs ? tl_inputs_bring(&c, &all, &second) : tl_host_view(&c, &x, bytes, 0));
+    TL_TRY(tl_host_view(&c, &y, plan.op->result_bytes, 1));
     const tl_ranges ranges = {from, to, NULL, x.n, results, 0, 1, min_count};
-    if (!status) status = tl_check_sums(ctx, op, &(tl_call){TL_WINDOW, .in = in}, &ranges);
+    TL_TRY(tl_check_sums(ctx, op, &(tl_call){TL_WINDOW, .in = in}, &ranges));
 
-    if (!status && inputs)
-        status = tl_inputs_ranges(ctx, op, &all, &ranges, &y);
-    else if (!status)
+    if (inputs)
+        TL_TRY(tl_inputs_ranges(ctx, op, &all, &ranges, &y));
+    else
         run(ctx, &plan, &count, &ranges, &x, &y);
-    return tl_host_end(&c, status);
+    return tl_host_back(&c);
 }
 
 static tally_status parts_check(tally *ctx, tally_dtype keys, const tally_key_window *w)
@@ -227,21 +218,20 @@ tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally
         if (tl_view_overlaps_numbers(&of, tl_element_bytes(&of), arrays[i % 5], v.n))
             return tl_invalid(ctx, "start or end overlaps another array: give it its own memory");
     }
-    tl_host_copies c = {.ctx = ctx};
+    TL_HOST_COPIES(c, ctx);
     tally_key_window window = *w;
     int64_t *lows = without_const(w->lows), *highs = without_const(w->highs),
             *parts = without_const(w->parts);
     int descending = 0;
     ctx->device->on_processors += v.n;
-    tally_status status = tl_host_view(&c, &v, bytes, 0);
-    if (!status) status = tl_host_numbers(&c, &lows, v.n, 0, "lows");
-    if (!status) status = tl_host_numbers(&c, &highs, v.n, 0, "highs");
-    if (!status) status = tl_host_numbers(&c, &parts, v.n, 0, "parts");
+    TL_TRY(tl_host_view(&c, &v, bytes, 0));
+    TL_TRY(tl_host_numbers(&c, &lows, v.n, 0, "lows"));
+    TL_TRY(tl_host_numbers(&c, &highs, v.n, 0, "highs"));
+    TL_TRY(tl_host_numbers(&c, &parts, v.n, 0, "parts"));
     window.lows = lows, window.highs = highs, window.parts = parts;
-    if (!status) status = keys_check(ctx, &v, &window, &descending);
-    if (!status) status = bring_places(&c, &start, &end, v.n, 1);
-    const int64_t row =
-        status ? v.n : tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);
-    if (row < v.n) status = not_a_range(ctx, &v, &window, row);
-    return tl_host_end(&c, status);
+    TL_TRY(keys_check(ctx, &v, &window, &descending));
+    TL_TRY(tl_host_numbers(&c, &start, v.n, 1, "start"));
+    TL_TRY(tl_host_numbers(&c, &end, v.n, 1, "end"));
+    const int64_t row = tl_bounds(tally_threads(ctx), &v, descending, &window, start, end);
+    return row < v.n ? not_a_range(ctx, &v, &window, row) : tl_host_back(&c);
 }

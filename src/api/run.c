@@ -80,13 +80,6 @@ tally_status tl_host_numbers(tl_host_copies *c, int64_t **p, int64_t count, int 
     return status;
 }
 
-tally_status tl_host_end(tl_host_copies *c, tally_status status)
-{
-    if (!status) status = tl_host_back(c);
-    tl_host_close(c);
-    return status;
-}
-
 tally_status tl_host_back(const tl_host_copies *c)
 {
     assert(c->count >= 0);
@@ -149,13 +142,13 @@ static tally_status run_on_processors(tally *ctx, const tl_call *call)
     tl_call here = *call;
 
     here.plan = &plan, here.in = &in, here.out = &out;
-    tl_host_copies c = {.ctx = ctx};
+    TL_HOST_COPIES(c, ctx);
     ctx->device->on_processors += tl_view_elements(&in);
-    tally_status status = tl_host_view(&c, &in, plan.op->elem_bytes, 0);
-    if (!status) status = tl_host_view(&c, &out, plan.op->result_bytes, 1);
-    if (!status && !plan.core) status = tl_plan_on_host(ctx, plan.op, plan.par, &plan);
-    if (!status) status = tl_run(ctx, tally_threads(ctx), &here);
-    return tl_host_end(&c, status);
+    TL_TRY(tl_host_view(&c, &in, plan.op->elem_bytes, 0));
+    TL_TRY(tl_host_view(&c, &out, plan.op->result_bytes, 1));
+    if (!plan.core) TL_TRY(tl_plan_on_host(ctx, plan.op, plan.par, &plan));
+    TL_TRY(tl_run(ctx, tally_threads(ctx), &here));
+    return tl_host_back(&c);
 }
 
 tally_status tl_run_checked(tally *ctx, const tl_call *call)

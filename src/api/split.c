@@ -35,18 +35,16 @@ static tally_status copy_through(const tl_devices *t, int a, int b, char *to, co
     assert(bytes > 0);
     assert(a >= 0 && a < t->count && b >= 0 && b < t->count);
     enum { AT_ONCE = 1 << 20 };
-    char *const between = malloc(bytes < AT_ONCE ? bytes : AT_ONCE);
-    tally_status status = TALLY_OK;
+    TL_FREED char *const between = malloc(bytes < AT_ONCE ? bytes : AT_ONCE);
     if (!between) return tl_fail(t->ctx, TALLY_NO_MEMORY, "no memory for a copy between devices");
 
-    for (size_t done = 0, now; done < bytes && !status; done += now) {
+    for (size_t done = 0, now; done < bytes; done += now) {
         now = bytes - done < AT_ONCE ? bytes - done : AT_ONCE;
-        status = tl_devices_copy(t, b, between, from + done, (int64_t)now);
-        if (!status) status = tl_devices_copy(t, a, to + done, between, (int64_t)now);
+        TL_TRY(tl_devices_copy(t, b, between, from + done, (int64_t)now));
+        TL_TRY(tl_devices_copy(t, a, to + done, between, (int64_t)now));
     }
 
-    free(between);
-    return status;
+    return TALLY_OK;
 }
 
 tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)

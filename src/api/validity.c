@@ -65,12 +65,10 @@ static tally_status count_elements(job *j, tally *ctx, const char *op, const tal
 
     tally_view here = c->in, here_next = c->next;
     if (c->in.next) here.next = &here_next;
-    tally_status status = tl_inputs_bring(&c->copies, &here, &here_next);
-    tl_gathered numbers = {.memory = NULL};
-    if (!status) status = tl_gather_numbers(ctx, &c->form, &here, &c->ready.plan, 0, &numbers);
-    if (!status) status = run_count(j, &numbers.view);
-    free(numbers.memory);
-    return status;
+    TL_TRY(tl_inputs_bring(&c->copies, &here, &here_next));
+    TL_GATHERED(numbers);
+    TL_TRY(tl_gather_numbers(ctx, &c->form, &here, &c->ready.plan, 0, &numbers));
+    return run_count(j, &numbers.view);
 }
 
 /* The bits of `out`, a view of the results, overlap neither elements nor results. */
@@ -87,12 +85,10 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
     TL_TRY(tl_bits_check(c->ctx, &c->out, "out"));
 
     const tally_view bits = tl_bits_bytes(&c->out);
-    tally_status status = TALLY_OK;
-    for (const tally_view *v = &c->in; v && !status; v = v->next)
-        status = tl_check_overlap(c->ctx, v, tl_element_bytes(v), &bits, 1, 0);
-    if (!status && result_bytes)
-        status = tl_check_overlap(c->ctx, &plain, result_bytes, &bits, 1, 0);
-    if (!status) return TALLY_OK;
+    int overlap = result_bytes && tl_check_overlap(c->ctx, &plain, result_bytes, &bits, 1, 0);
+    for (const tally_view *v = &c->in; v; v = v->next)
+        overlap |= tl_check_overlap(c->ctx, v, tl_element_bytes(v), &bits, 1, 0) != TALLY_OK;
+    if (!overlap) return TALLY_OK;
     return tl_invalid(c->ctx, "out->valid overlaps elements or results: give it memory of its own");
 }
 
@@ -110,19 +106,19 @@ static tally_status write_bits(job *j)
 {
     assert(j->counts && j->call.out.valid);
     tally_view out = j->call.out;
-    tl_host_copies copies = {.ctx = j->call.ctx};
+    TL_HOST_COPIES(copies, j->call.ctx);
     const int64_t *count = j->counts, least = least_count(j);
     out.data = NULL; /* so that only the bitmap is copied */
-    const tally_status status = tl_host_view(&copies, &out, 0, 1);
+    TL_TRY(tl_host_view(&copies, &out, 0, 1));
     unsigned char *const bits = (unsigned char *)(uintptr_t)out.valid;
 
-    for (int64_t r = 0; r < j->call.in.rows && !status; r++) {
+    for (int64_t r = 0; r < j->call.in.rows; r++) {
         const int64_t results = results_of(j, tl_view_length(&j->call.in, r)),
                       first = out.valid_offset + tl_view_first(&out, r);
         for (int64_t i = 0; i < results; i++)
             tl_set_bit(bits, first + i * out.stride, *count++ >= least);
     }
-    return tl_host_end(&copies, status);
+    return tl_host_back(&copies);
 }
 
 tally_status tl_validity_begin(tally *ctx, const char *op, const tl_call *call, tl_validity **v)
@@ -150,23 +146,17 @@ tally_status tl_validity_end(tl_validity *v, tally_status status)
 tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in, void *valid,
                                 int64_t valid_offset)
 {
-    job j = {.verb = TL_REDUCE};
+    __attribute__((cleanup(close_job))) job j = {.verb = TL_REDUCE};
     if (ctx && in && in->rows > 0 && !valid)
         return tl_invalid(ctx, "valid is NULL: must have space for %ld bits", in->rows);
-    tally_status status = count_elements(&j, ctx, op, in);
-    if (!status && in->rows > 0) {
-        char any;
+    TL_TRY(count_elements(&j, ctx, op, in));
+    if (in->rows <= 0) return TALLY_OK;
 
-        /* a view without results; only its bits matter */
-        tally_view bits = tally_flat(&any, TALLY_U8, in->rows);
-        bits.valid = valid;
-        bits.valid_offset = valid_offset;
-        bits.rows = in->rows;
-        bits.n = bits.row_stride = 1;
-        status = check_bits(&j, &bits, 0);
-        if (!status) status = write_bits(&j);
-    }
-
-    close_job(&j);
-    return status;
+    /* a view without results; only its bits matter */
+    char any;
+    tally_view bits = tally_rows(&any, TALLY_U8, in->rows, 1);
+    bits.valid = valid;
+    bits.valid_offset = valid_offset;
+    TL_TRY(check_bits(&j, &bits, 0));
+    return write_bits(&j);
 }

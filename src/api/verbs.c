@@ -145,8 +145,8 @@ static void run_entry(entry *e, const void *x, int64_t n, void *out)
 
     tl_state state;
     TL_LAW_FP;
-    const tl_elements all = {x, n, 0, NULL, tl_prefetches(n * s->elem_bytes)};
-    k->fold(&state, &all, par);
+    const tl_elements elements = {x, n, 0, NULL, tl_prefetches(n * s->elem_bytes)};
+    k->fold(&state, &elements, par);
     s->lower(&state, n, 0, par, out);
 }
 

@@ -167,16 +167,16 @@ static int64_t law(one_case *c, int64_t r)
     const char *const x = tl_view_row(in, r, c->scalar->elem_bytes, &n);
 
     if (c->verb == REDUCE) {
-        tl_spec_reduce(c->scalar, c->par, x, in->stride, n, NULL, c->dense);
+        tl_spec_reduce((tl_spec_sequence){c->scalar, c->par, x, in->stride, n}, NULL, c->dense);
         return 1;
     }
 
     if (c->verb == SCAN) {
-        tl_spec_scan(c->scalar, c->par, x, in->stride, n, &c->scan, c->dense);
+        tl_spec_scan((tl_spec_sequence){c->scalar, c->par, x, in->stride, n}, &c->scan, c->dense);
         return n;
     }
 
-    tl_spec_window(c->scalar, c->par, x, in->stride, n, &c->window, c->dense);
+    tl_spec_window((tl_spec_sequence){c->scalar, c->par, x, in->stride, n}, &c->window, c->dense);
     return tally_window_length(n, &c->window);
 }
 
@@ -205,19 +205,22 @@ static int equal_samples(one_case *c)
     for (int k = 0; k < SAMPLES; k++) {
         int64_t at = 0;
         if (c->verb == REDUCE) {
-            tl_spec_reduce(op, c->par, x, 1, n, NULL, c->dense);
+            tl_spec_reduce((tl_spec_sequence){op, c->par, x, 1, n}, NULL, c->dense);
         } else if (c->verb == SCAN) {
             int64_t i = below(c, n), m = i + !c->scan.exclusive;
             at = c->scan.reverse ? n - 1 - i : i;
-            tl_spec_reduce(op, c->par, c->scan.reverse ? x + (n - 1) * op->elem_bytes : x,
-                           c->scan.reverse ? -1 : 1, m, c->scan.init, c->dense);
+            tl_spec_reduce((tl_spec_sequence){op, c->par,
+                                              c->scan.reverse ? x + (n - 1) * op->elem_bytes : x,
+                                              c->scan.reverse ? -1 : 1, m},
+                           c->scan.init, c->dense);
         } else {
             const tally_window_options *o = &c->window;
             int64_t w = o->before + 1 + o->after;
             if (w > n || o->min_count) return 1;
             int64_t p = below(c, n - w + 1);
             at = o->edges == TALLY_EDGES_VALID ? p : p + o->before;
-            tl_spec_reduce(op, c->par, x + p * op->elem_bytes, 1, w, NULL, c->dense);
+            tl_spec_reduce((tl_spec_sequence){op, c->par, x + p * op->elem_bytes, 1, w}, NULL,
+                           c->dense);
         }
 
         if (memcmp(out + at * size, c->dense, (size_t)size)) return 0;

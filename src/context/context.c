@@ -37,6 +37,13 @@ tally_status tl_no_memory(tally *ctx, size_t bytes, const char *what)
     return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory: %zu bytes for %s", bytes, what);
 }
 
+void tl_free_at(const void *pointer)
+{
+    void *memory;
+    memcpy(&memory, pointer, sizeof memory);
+    free(memory);
+}
+
 tally_status tl_grow(tally *ctx, void *pointer, size_t bytes, const char *what)
 {
     void *old, *more;

@@ -119,6 +119,10 @@ tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)
         if (status_) return status_; \
     } while (0)
 
+/* Before a pointer: its memory is freed where the block ends. */
+#define TL_FREED __attribute__((cleanup(tl_free_at)))
+void tl_free_at(const void *pointer);
+
 /* realloc of the memory at *(void **)pointer to `bytes` bytes for `what`. */
 tally_status tl_grow(tally *ctx, void *pointer, size_t bytes, const char *what);
 

@@ -196,15 +196,15 @@ static worker *make_worker(void)
 {
     static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
     worker *const w = aligned_alloc(_Alignof(worker), sizeof *w);
-    sigset_t all, old;
+    sigset_t signals, old;
     if (!w) return NULL;
 
     *w = (worker){.state = WAITING};
-    sigfillset(&all);
+    sigfillset(&signals);
     /* A fault of the worker itself goes to the caller's handler: if it were blocked, the kernel
      * would end the process. */
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&all, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&signals, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &signals, &old);
     const int failed = pthread_create(&w->thread, NULL, worker_main, w);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (!failed) return w;
@@ -374,9 +374,9 @@ int64_t tl_find(int threads, int64_t n, int64_t each,
                 int64_t (*find)(const void *data, int64_t a, int64_t b), const void *data)
 {
     assert(each > 0);
-    parts all = {n, each, n, NULL, find, (void *)(uintptr_t)data};
-    tl_for(threads, n / each + (n % each > 0), run_part, &all);
-    return all.first;
+    parts work = {n, each, n, NULL, find, (void *)(uintptr_t)data};
+    tl_for(threads, n / each + (n % each > 0), run_part, &work);
+    return work.first;
 }
 
 int tl_calls_are_frequent(void)

@@ -240,14 +240,14 @@ static void run_sequences(worker *w, int64_t r, int64_t end)
 static void run_shares(worker *w, const tl_worker *thread)
 {
     const tally_view *in = w->t.run->call->in;
-    const int64_t all = thread->chunks, threads = thread->threads;
+    const int64_t chunk_count = thread->chunks, threads = thread->threads;
     for (int64_t t = thread->number, k; t < thread->number + threads; t++) {
-        const int64_t owner = t % threads, end = (owner + 1) * all / threads;
+        const int64_t owner = t % threads, end = (owner + 1) * chunk_count / threads;
         while ((k = __atomic_fetch_add(&w->pass->next[owner], 1, __ATOMIC_RELAXED) +
-                    owner * all / threads) < end)
-            run_sequences(w, tl_share(in, k, all), tl_share(in, k + 1, all));
+                    owner * chunk_count / threads) < end)
+            run_sequences(w, tl_share(in, k, chunk_count), tl_share(in, k + 1, chunk_count));
     }
-    tl_next_chunks(thread, all);
+    tl_next_chunks(thread, chunk_count);
 }
 
 static void run_chunks(void *data, const tl_worker *thread)

@@ -126,8 +126,8 @@ static void take_narrow(tl_plan *plan, const tl_narrow *loops)
 
     const int floats = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16,
               sign = floats || op->dtype == TALLY_I8 || op->dtype == TALLY_I16;
-    const unsigned top = 1u << (8 * op->elem_bytes - 1), all = 2 * top - 1, up = sign ? top : 0;
-    plan->keys = (tl_keying){.flip = (uint16_t)(op->extreme > 0 ? up : up ^ all)};
+    const unsigned top = 1u << (8 * op->elem_bytes - 1), ones = 2 * top - 1, up = sign ? top : 0;
+    plan->keys = (tl_keying){.flip = (uint16_t)(op->extreme > 0 ? up : up ^ ones)};
 
     if (floats) {
         const int half = op->dtype == TALLY_F16;

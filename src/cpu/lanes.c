@@ -70,7 +70,7 @@ int64_t tl_lanes_chunk(int64_t padded)
 static void fill_empty(tl_lanes_buffers *buffers, int64_t width)
 {
     const tl_plan *plan = buffers->job->plan;
-    const int64_t bytes = buffers->result, all = width * bytes;
+    const int64_t bytes = buffers->result, row_bytes = width * bytes;
     char one[32];
 
     plan->op->empty(plan->par, one);
@@ -78,8 +78,8 @@ static void fill_empty(tl_lanes_buffers *buffers, int64_t width)
         tl_widen_values(plan, buffers->empty, one, plan->op->lanes);
     else
         memcpy(buffers->empty, one, (size_t)bytes);
-    for (int64_t filled = bytes; filled < all; filled *= 2)
-        memcpy(buffers->empty + filled, buffers->empty, (size_t)tl_min(filled, all - filled));
+    for (int64_t filled = bytes; filled < row_bytes; filled *= 2)
+        memcpy(buffers->empty + filled, buffers->empty, (size_t)tl_min(filled, row_bytes - filled));
 }
 
 int tl_lanes_open(tl_lanes_buffers *buffers, tally *ctx, int me, const tl_lanes_job *job,
@@ -276,8 +276,7 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
               aligned =
                   ((uintptr_t)to->out | (uintptr_t)(to->step * buffers->result)) % STREAMED == 0,
               in_place = to->direct && (!to->stream || aligned),
-              packed = straight && !in_place && !job->reverse && !job->plan->out && !to->q &&
-                       !to->pitch && to->col_step == 1 && to->step == width;
+              lowers = straight && (in_place || !to->direct); /* without staging */
     k.to = 0;
     k.prefetch_distance = f->prefetch_distance;
 
@@ -291,13 +290,7 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
         k.x = job->reverse ? x + (k.m - 1) * k.stride * buffers->elem : x;
         if (job->reverse) k.stride = -k.stride;
 
-        const int lowers = !packed && straight && (in_place || !to->direct); /* without staging */
-        if (packed) { /* side by side, from registers to the first cache to their place */
-            k.packed = to->out + i * width * buffers->result;
-            k.out = buffers->r + (uintptr_t)k.packed % 64;
-            k.out_step = width;
-            k.stream = to->stream;
-        } else if (lowers) {
+        if (lowers) {
             k.out = target(buffers, to, i, &k.out_step);
             k.stream = in_place && to->stream;
             if (job->reverse) {
@@ -307,7 +300,6 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
         }
 
         core->lanes_scan(&k, job->plan->par);
-        if (packed) continue;
         if (lowers) {
             const tl_matrix results = results_in_r(buffers, width);
             tl_lanes_store(buffers, to, &results, i, k.m);

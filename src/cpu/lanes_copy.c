@@ -66,16 +66,9 @@ void tl_stream_bytes(char *to, const char *from, int64_t bytes)
     memcpy(to + at, from + at, (size_t)(bytes - at));
 }
 
-enum { COPIED = 32 }; /* bytes that pack_rows copies at once */
-
-/* Copies rows of row_bytes bytes, which begin `pitch` bytes apart, side by side to `to`. Reads up
- * to COPIED bytes beyond a row, but none beyond the last row. */
+/* Copies rows of row_bytes bytes, which begin `pitch` bytes apart, side by side to `to`. */
 static void pack_rows(char *to, const char *from, int64_t row_bytes, int64_t pitch, int64_t rows)
 {
-    /* A copy may write over the beginning of the rows after its own, which are copied later. */
-    const int64_t exact = COPIED / row_bytes + 1;
-    for (; rows > exact; rows--, to += row_bytes, from += pitch)
-        for (int64_t at = 0; at < row_bytes; at += COPIED) memcpy(to + at, from + at, COPIED);
     for (; rows > 0; rows--, to += row_bytes, from += pitch) memcpy(to, from, (size_t)row_bytes);
 }
 
@@ -104,6 +97,22 @@ static void store_lines(const tl_lanes_to *to, char *out, const char *r, int64_t
     memcpy(out + at, r + at, (size_t)(end - at));
 }
 
+/* Lane c is a sequence of its own: stores n[c] results at q[c]. */
+static void store_sequences(const tl_lanes_buffers *buffers, const tl_lanes_to *to,
+                            const tl_matrix *results, int64_t i, int64_t rows)
+{
+    char *q[TL_LANES_STRIP];
+    int64_t n[TL_LANES_STRIP];
+    const int part = rows < to->most;
+    for (int64_t c = 0; c < results->lanes && part; c++) {
+        q[c] = to->q[c] + i * buffers->result;
+        n[c] = tl_min(to->n[c] - i, rows);
+    }
+
+    const tl_targets targets = {.list = part ? q : to->q, .n = part ? n : to->n};
+    buffers->job->plan->transpose->from_lanes(&targets, results, rows);
+}
+
 void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, const tl_matrix *results,
                     int64_t i, int64_t rows)
 {
@@ -112,17 +121,8 @@ void tl_lanes_store(tl_lanes_buffers *buffers, const tl_lanes_to *to, const tl_m
                   final = plan->op->result_bytes;
 
     if (to->direct) return; /* `lower` wrote them there */
-    if (to->q) {            /* lane c is a sequence of its own: n[c] results at q[c] */
-        char *q[TL_LANES_STRIP];
-        int64_t n[TL_LANES_STRIP];
-        const int part = rows < to->most;
-        for (int64_t c = 0; c < width && part; c++) {
-            q[c] = to->q[c] + i * bytes;
-            n[c] = tl_min(to->n[c] - i, rows);
-        }
-
-        const tl_targets targets = {.list = part ? q : to->q, .n = part ? n : to->n};
-        plan->transpose->from_lanes(&targets, results, rows);
+    if (to->q) {
+        store_sequences(buffers, to, results, i, rows);
         return;
     }
 

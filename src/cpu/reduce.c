@@ -101,8 +101,8 @@ static void push(const tl_plan *plan, int threads, const char *x, int64_t stride
         if (nodes) { /* If malloc failed, the serial code below gives the same result. */
             if (head) push(plan, 1, x, stride, head, c);
             x += head * stride * bytes;
-            node_work all = {plan, x, stride, size, c->end, fetch, nodes};
-            tl_for(threads, count, fold_node, &all);
+            node_work work = {plan, x, stride, size, c->end, fetch, nodes};
+            tl_for(threads, count, fold_node, &work);
             for (int64_t j = 0; j < count; j++) tl_counter_push(c, plan->op, level, &nodes[j]);
             free(nodes);
             x += count * size * stride * bytes;
@@ -275,16 +275,17 @@ static tally_status rows(tl_thread *t, int64_t r, int64_t end, int *done)
 
     const char *x = tl_view_row(in, r, element_bytes(plan), &n);
     if (in->offsets) x -= in->offsets[r] * element_bytes(plan);
-    const tl_dense_rows all = {.out = (char *)t->run->call->out->data + r * plan->op->result_bytes,
-                               .x = x,
-                               .rows = end - r,
-                               .n = in->n,
-                               .pitch = in->row_stride,
-                               .offsets = in->offsets ? in->offsets + r : NULL};
+    const tl_dense_rows group = {.out =
+                                     (char *)t->run->call->out->data + r * plan->op->result_bytes,
+                                 .x = x,
+                                 .rows = end - r,
+                                 .n = in->n,
+                                 .pitch = in->row_stride,
+                                 .offsets = in->offsets ? in->offsets + r : NULL};
     if (plan->narrow)
-        plan->narrow->fold_rows(&all, plan->keys);
+        plan->narrow->fold_rows(&group, plan->keys);
     else
-        plan->fold->fold_rows(&all, plan->par);
+        plan->fold->fold_rows(&group, plan->par);
     return TALLY_OK;
 }
 

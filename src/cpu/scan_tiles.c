@@ -78,7 +78,7 @@ static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t
  * S(b + j) is not S(b) combined with nodes. A stream may stop at any b. */
 static int64_t piece_length(int64_t b, int64_t left, int64_t most)
 {
-    const int64_t m = left < most ? left : most, align = b & -b;
+    const int64_t m = tl_min(left, most), align = b & -b;
     return b && align < m ? align : m;
 }
 

@@ -174,69 +174,67 @@ static void short_suffixes(const tl_window_job *job, int64_t p, int64_t stop)
     }
 }
 
-int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_buffers *buffers)
+/* Suffixes that start at first .. last - 1, of which the longest has a vector of elements or more;
+ * not those that are shorter than a vector. 0: out of memory. */
+static int long_suffixes(const tl_window_job *job, int64_t first, int64_t last,
+                         tl_window_buffers *buffers)
 {
     const tl_plan *plan = job->win->plan;
-    const tl_kernel *core = plan->core;
-    int64_t n = job->n, before = job->win->before, lanes = core->vector_lanes;
+    const int64_t n = job->n, lanes = plan->core->vector_lanes, most = n - first,
+                  least = n - last + 1, row = plan->core->window_vectors * lanes,
+                  tile = tl_window_tile(plan), window = (int64_t)2 << tl_top_level(most),
+                  feed = tl_max(window, row);
+    if (!tl_window_prepare(buffers, plan, window, TL_WINDOW_LADDER)) return 0;
+    tl_window_work *work = &buffers->work;
 
+    /* The stream has `feed` elements and ends at n. If it begins before x, rows without elements
+     * are skipped. */
+    int64_t from = n - feed, padding = 0;
+    if (from < 0) {
+        work->row = -from / row;
+        padding = -from % row;
+        from = 0;
+    }
+
+    const int64_t begin = from;
+    for (int64_t m; from < n; from += m, padding = 0) {
+        m = tl_min(n - from, tile - padding);
+        tl_window_feed(plan, work,
+                       &(tl_window_piece){.x = job->x + from * plan->op->elem_bytes,
+                                          .back = from - begin,
+                                          .beyond = n - from - m,
+                                          .padding = padding,
+                                          .m = m,
+                                          .i = from});
+    }
+
+    int64_t high = most / lanes, low = tl_max(least / lanes, 1);
+    for (int64_t blocks; high >= low; high -= blocks) {
+        blocks = tl_min(high - low + 1, tile / lanes);
+        tl_window_suffix(plan, work, job->x + n * plan->op->elem_bytes, n, high, blocks);
+        const int64_t length = high * lanes + lanes - 1, skip = tl_max(length - most, 0),
+                      shortest = tl_max((high - blocks + 1) * lanes, least),
+                      count = length - skip - shortest + 1, p = n - length + skip;
+        const tl_lower states = {
+            TL_WINDOW_HISTORY + skip, count, n - p, p, -1, 1, job->stream, .rows = 1};
+        tl_lower_row(plan, (tl_staging){work->past, work->wide},
+                     tl_window_at(job, p + job->win->before), &states);
+    }
+    return 1;
+}
+
+int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_buffers *buffers)
+{
+    const int64_t n = job->n, before = job->win->before, lanes = job->win->plan->core->vector_lanes;
     if (lo >= hi) return 1;
 
     /* Starts first .. last - 1 have enough elements. */
-    int64_t first = lo - before, last = hi - before, enough = n - job->least + 1;
-    enough = tl_clamp(enough, first, last);
-    tl_window_empties(job, enough + before, hi);
-    last = enough;
+    const int64_t first = lo - before, last = tl_clamp(n - job->least + 1, first, hi - before);
+    tl_window_empties(job, last + before, hi);
     if (first >= last) return 1;
 
-    int64_t most = n - first, least = n - last + 1; /* the longest and the shortest suffix */
-    if (most >= lanes) {
-        int level = tl_top_level(most);
-        int64_t row = core->window_vectors * lanes, tile = tl_window_tile(plan),
-                feed = (int64_t)1 << (level + 1);
-        if (feed < row) feed = row;
-        if (!tl_window_prepare(buffers, plan, (int64_t)1 << (level + 1), TL_WINDOW_LADDER))
-            return 0;
-        tl_window_work *work = &buffers->work;
-
-        /* The stream has `feed` elements and ends at n. If it begins before x, rows without
-         * elements are skipped. */
-        int64_t from = n - feed, padding = 0;
-        if (from < 0) {
-            work->row = -from / row;
-            padding = -from % row;
-            from = 0;
-        }
-
-        int64_t begin = from;
-        for (int64_t m; from < n; from += m, padding = 0) {
-            m = tl_min(n - from, tile - padding);
-            tl_window_feed(plan, work,
-                           &(tl_window_piece){.x = job->x + from * plan->op->elem_bytes,
-                                              .back = from - begin,
-                                              .beyond = n - from - m,
-                                              .padding = padding,
-                                              .m = m,
-                                              .i = from});
-        }
-
-        int64_t high = most / lanes, low = least / lanes;
-        if (low < 1) low = 1;
-        while (high >= low) {
-            int64_t blocks = tl_min(high - low + 1, tile / lanes);
-            tl_window_suffix(plan, work, job->x + n * plan->op->elem_bytes, n, high, blocks);
-            int64_t length = high * lanes + lanes - 1, skip = length > most ? length - most : 0;
-            int64_t shortest = (high - blocks + 1) * lanes;
-            if (shortest < least) shortest = least;
-            int64_t count = length - skip - shortest + 1, p = n - length + skip;
-            const tl_lower states = {
-                TL_WINDOW_HISTORY + skip, count, n - p, p, -1, 1, job->stream, .rows = 1};
-            tl_lower_row(plan, (tl_staging){work->past, work->wide}, tl_window_at(job, p + before),
-                         &states);
-            high -= blocks;
-        }
-    }
-
-    short_suffixes(job, most >= lanes ? tl_max(n - lanes + 1, first) : first, last);
+    const int is_long = n - first >= lanes;
+    if (is_long && !long_suffixes(job, first, last, buffers)) return 0;
+    short_suffixes(job, is_long ? tl_max(n - lanes + 1, first) : first, last);
     return 1;
 }

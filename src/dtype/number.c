@@ -439,16 +439,16 @@ void tl_decimal_format(__int128 units, char out[TL_DECIMAL_CHARS])
 
 tally_status tally_parse_decimal(const char *text, size_t length, int64_t *whole, int64_t *part)
 {
-    __int128 units, all;
+    __int128 units, integer;
     int64_t rest;
 
     if (!text || !whole || !part) return TALLY_INVALID;
     const int why = tl_decimal_parse(text, text + length, &units);
     if (why == TL_DECIMAL_BAD) return TALLY_BAD_DATA;
     if (why) return TALLY_UNSUPPORTED;
-    tl_decimal_split(units, &all, &rest);
-    if (all > INT64_MAX) return TALLY_UNSUPPORTED;
-    *whole = (int64_t)all;
+    tl_decimal_split(units, &integer, &rest);
+    if (integer > INT64_MAX) return TALLY_UNSUPPORTED;
+    *whole = (int64_t)integer;
     *part = rest;
     return TALLY_OK;
 }

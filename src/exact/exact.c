@@ -43,15 +43,15 @@ static void spread(const tl_number *a, const tl_number *b, const tl_number *ab, 
 /* r = n (n - ddof), without rounding. */
 static void divisor(int64_t n, double ddof, tl_number *r)
 {
-    tl_number all, less;
+    tl_number total, less;
     int exponent;
     const double part = frexp(ddof, &exponent);
-    tl_number_of_integer(&all, (uint64_t)n);
+    tl_number_of_integer(&total, (uint64_t)n);
     tl_number_of_integer(&less, (uint64_t)ldexp(part, 53));
     less.exponent = exponent - 53;
-    tl_number rest = all;
+    tl_number rest = total;
     tl_number_subtract(&rest, &less);
-    tl_number_multiply(r, &all, &rest);
+    tl_number_multiply(r, &total, &rest);
 }
 
 /* The fraction a / b. For a root, a has the sign of the result. */

@@ -59,7 +59,7 @@ static tally_status choose_long(tl_gpu_device *d, tl_batch *b)
     for (int64_t r = 0; r < rows; r++) {
         int64_t n = b->host_offsets[r + 1] - b->host_offsets[r];
         if (n >= CHUNK) long_count++;
-        if (n > b->longest) b->longest = n;
+        b->longest = tl_max(b->longest, n);
     }
 
     b->long_count = long_count;
@@ -69,32 +69,27 @@ static tally_status choose_long(tl_gpu_device *d, tl_batch *b)
     if (!long_count) return TALLY_OK;
 
     size_t bytes = (size_t)long_count * sizeof(int64_t),
-           all = (size_t)(b->levels + 2) * (size_t)(long_count + 1) * sizeof(int64_t);
-    int64_t *ids = malloc(bytes), *first = malloc(all), at = 0;
-    tally_status status =
-        ids && first ? TALLY_OK : tl_no_memory(d->ctx, bytes + all, "the list of long segments");
+           total = (size_t)(b->levels + 2) * (size_t)(long_count + 1) * sizeof(int64_t);
+    TL_FREED int64_t *const ids = malloc(bytes);
+    TL_FREED int64_t *const first = malloc(total);
+    int64_t at = 0;
+    if (!ids || !first) return tl_no_memory(d->ctx, bytes + total, "the list of long segments");
 
-    if (!status) {
-        for (int64_t r = 0; r < rows; r++)
-            if (b->host_offsets[r + 1] - b->host_offsets[r] >= CHUNK) ids[at++] = r;
-        for (int l = 0; l <= b->levels + 1; l++) {
-            int64_t sum = 0, *row = first + l * (long_count + 1);
-            for (int64_t s = 0; s < long_count; s++) {
-                int64_t n = b->host_offsets[ids[s] + 1] - b->host_offsets[ids[s]];
-                row[s] = sum;
-                sum += tl_level_count(n, l);
-            }
-
-            row[long_count] = b->counts[l] = sum;
+    for (int64_t r = 0; r < rows; r++)
+        if (b->host_offsets[r + 1] - b->host_offsets[r] >= CHUNK) ids[at++] = r;
+    for (int l = 0; l <= b->levels + 1; l++) {
+        int64_t sum = 0, *row = first + l * (long_count + 1);
+        for (int64_t s = 0; s < long_count; s++) {
+            int64_t n = b->host_offsets[ids[s] + 1] - b->host_offsets[ids[s]];
+            row[s] = sum;
+            sum += tl_level_count(n, l);
         }
 
-        status = tl_gpu_upload(d, ids, bytes, &b->ids);
-        if (!status) status = tl_gpu_upload(d, first, all, &b->first);
+        row[long_count] = b->counts[l] = sum;
     }
 
-    free(ids);
-    free(first);
-    return status;
+    TL_TRY(tl_gpu_upload(d, ids, bytes, &b->ids));
+    return tl_gpu_upload(d, first, total, &b->first);
 }
 
 static int columns_log(const tally_view *in)
@@ -238,21 +233,20 @@ static tally_status bring(tl_gpu_device *d, const tl_results *r)
 {
     const tally_view *const v = r->view;
     const int64_t bytes = r->bytes;
-    const size_t all = (size_t)(r->high - r->low);
+    const size_t total = (size_t)(r->high - r->low);
     if (v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1))
-        return tl_gpu_read(d, (char *)v->data + r->low, &r->y, 0, all);
+        return tl_gpu_read(d, (char *)v->data + r->low, &r->y, 0, total);
 
-    char *const copy = malloc(all);
-    tally_status status =
-        copy ? tl_gpu_read(d, copy, &r->y, 0, all) : tl_no_memory(d->ctx, all, "results");
-    for (int64_t i = 0; !status && i < v->rows; i++) {
+    TL_FREED char *const copy = malloc(total);
+    if (!copy) return tl_no_memory(d->ctx, total, "results");
+    TL_TRY(tl_gpu_read(d, copy, &r->y, 0, total));
+    for (int64_t i = 0; i < v->rows; i++) {
         int64_t n, at = v->offsets ? v->offsets[i] * bytes - r->low : i * v->n * bytes;
         char *to = tl_view_row(v, i, bytes, &n);
         tl_copy_strided(to, v->stride, copy + at, 1, n, bytes);
     }
 
-    free(copy);
-    return status;
+    return TALLY_OK;
 }
 
 tally_status tl_results_close(tl_gpu_device *d, tl_results *r, int waits, tally_status status)

@@ -51,8 +51,8 @@ static tally_status end_bins(const job *j, tally_status status)
 static int64_t binned_rows(const job *j)
 {
     const int64_t fit = (int64_t)(j->l.d->limit / 16) / (j->words * (int64_t)sizeof(uint32_t)),
-                  most = j->l.d->limit && fit < BINNED_ROWS ? fit : BINNED_ROWS;
-    return most < 1 ? 1 : most < j->rows ? most : j->rows;
+                  most = j->l.d->limit ? tl_min(fit, BINNED_ROWS) : BINNED_ROWS;
+    return most < 1 ? 1 : tl_min(most, j->rows);
 }
 
 /* The arrays that the kernels read. y: the second input, if there is one. */
@@ -140,12 +140,10 @@ static tally_status sum_parts(const job *j, const arrays *a, int64_t first, int6
                   processors = j->l.d->gpu->processors,
                   wave = (across ? DOWN_BLOCKS_PER_PROCESSOR : BLOCKS_PER_PROCESSOR) * processors;
 
-    int64_t count = wave / groups < least ? wave / groups : least;
-    if (count < 1) count = 1;
+    int64_t count = tl_max(tl_min(wave / groups, least), 1);
 
     /* so that parts have the alignment of their row */
-    int64_t each = (longest / count / CHUNK + 1) * CHUNK;
-    if (each > EXACT_MOST) each = EXACT_MOST;
+    const int64_t each = tl_min((longest / count / CHUNK + 1) * CHUNK, EXACT_MOST);
     count = longest > each ? (longest - 1) / each + 1 : 1;
     assert(each % CHUNK == 0 && each <= EXACT_MOST && count * each >= longest);
     if (across) return rows_by_lanes(j, a, &(row_parts){first, rows, count, each, 1}, NULL);
@@ -172,7 +170,7 @@ static tally_status long_rows(const job *j, const arrays *a, const tl_results *r
     const int64_t most = binned_rows(j);
     tally_status status = reserve_bins(j, most);
     for (int64_t first = 0; !status && first < j->rows; first += most) {
-        const int64_t rows = j->rows - first < most ? j->rows - first : most;
+        const int64_t rows = tl_min(j->rows - first, most);
         status = sum_parts(j, a, first, rows, j->longest);
         if (!status) status = finish(j, &a->x, first, rows, r);
     }
@@ -216,7 +214,7 @@ static void measure(job *j, const tally_view *in)
     j->elements = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
     for (int64_t r = 0; in->offsets && r < in->rows; r++) {
         const int64_t n = in->offsets[r + 1] - in->offsets[r];
-        if (n > j->longest) j->longest = n;
+        j->longest = tl_max(j->longest, n);
     }
 }
 
@@ -245,17 +243,13 @@ static tally_status take_bins(const job *j, int64_t rows, tl_exact *e, int sums)
 {
     tl_gpu_device *const d = j->l.d;
     const size_t bytes = (size_t)(rows * j->words) * sizeof(uint32_t);
-    uint32_t *const bins = malloc(bytes);
-    if (!bins) return tl_no_memory(j->l.d->ctx, bytes, "the bins of exact sums");
+    TL_FREED uint32_t *const bins = malloc(bytes);
+    if (!bins) return tl_no_memory(d->ctx, bytes, "the bins of exact sums");
 
     tl_memory *const memory = &d->slot->exact_bins.memory;
-    tally_status status = tl_gpu_read(d, bins, memory, 0, bytes);
-    for (int64_t r = 0; r < rows && !status; r++)
-        from_bins(e + r * sums, bins + r * j->words, j->pairs);
-
-    if (!status) status = d->gpu->calls->clear(d->gpu, j->l.d->ctx, TL_RUN, memory, bytes);
-    free(bins);
-    return status;
+    TL_TRY(tl_gpu_read(d, bins, memory, 0, bytes));
+    for (int64_t r = 0; r < rows; r++) from_bins(e + r * sums, bins + r * j->words, j->pairs);
+    return d->gpu->calls->clear(d->gpu, d->ctx, TL_RUN, memory, bytes);
 }
 
 /* One of the sums of all rows. */
@@ -284,11 +278,11 @@ static tally_status statistic(const job *j, const tl_exact_form *form, double dd
     const int sums = form->sums;
     const int64_t result = form->scalar.result_bytes;
     TL_TRY(tl_no_capture(j->l.d, "statistics of exact sums wait: call them before the capture"));
-    tl_exact *const e = malloc((size_t)(j->rows * sums) * sizeof *e);
-    char *const values = malloc((size_t)(j->rows * result));
-    tally_status status =
-        e && values ? TALLY_OK
-                    : tl_no_memory(j->l.d->ctx, (size_t)(j->rows * sums) * sizeof *e, "exact sums");
+    TL_FREED tl_exact *const e = malloc((size_t)(j->rows * sums) * sizeof *e);
+    TL_FREED char *const values = malloc((size_t)(j->rows * result));
+    if (!e || !values)
+        return tl_no_memory(j->l.d->ctx, (size_t)(j->rows * sums) * sizeof *e, "exact sums");
+    tally_status status = TALLY_OK;
     tally_view x, y;
     split(in, form->scalar.inputs == 2, j->item, &x, &y);
 
@@ -308,11 +302,7 @@ static tally_status statistic(const job *j, const tl_exact_form *form, double dd
     for (int64_t r = 0; r < j->rows && !status; r += run)
         status = tl_gpu_put(j->l.d, tl_offset(out->data, r * out->row_stride * result),
                             values + r * result, (size_t)(run * result));
-    status = tl_gpu_wait(j->l.d, status);
-    free(values);
-    free(e);
-
-    return status;
+    return tl_gpu_wait(j->l.d, status);
 }
 
 static int is_one_sum(const tl_exact_form *form)

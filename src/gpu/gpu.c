@@ -123,7 +123,7 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
     d->base.name = d->name;
     d->base.threads = d->cpu->threads;
     const int64_t share = (int64_t)(d->limit / 4);
-    d->base.least_bytes = d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
+    d->base.least_bytes = d->limit ? tl_min(share, PIECES_LEAST) : PIECES_LEAST;
     *out = &d->base;
 
     return TALLY_OK;
@@ -195,18 +195,13 @@ tally_status tl_gpu_copy(tl_device *base, tally *ctx, void *to, const void *from
     tl_array a;
 
     if (!bytes) return TALLY_OK;
-    tally_status status = tl_gpu_enter(d, ctx, "tally_copy waits: copy before the capture");
-    if (status) return status;
+    TL_GPU_CALL(d, ctx, "tally_copy waits: copy before the capture");
 
     if (tl_gpu_find(d, to, &a))
-        status = tl_gpu_wait(d, tl_gpu_write(d, &a.memory, (size_t)a.byte, from, bytes));
-    else if (tl_gpu_find(d, from, &a))
-        status = tl_gpu_read(d, to, &a.memory, (size_t)a.byte, bytes);
-    else
-        memcpy(to, from, bytes);
-
-    tl_gpu_leave(d);
-    return status;
+        return tl_gpu_wait(d, tl_gpu_write(d, &a.memory, (size_t)a.byte, from, bytes));
+    if (tl_gpu_find(d, from, &a)) return tl_gpu_read(d, to, &a.memory, (size_t)a.byte, bytes);
+    memcpy(to, from, bytes);
+    return TALLY_OK;
 }
 
 tally_status tl_gpu_adopt(tl_device *base, tally *ctx, void *object, void **pointer)
@@ -256,23 +251,17 @@ static tally_status use_allocator(tl_gpu_device *d, tally *ctx, const tally_allo
     if (a && (!a->allocate || !a->release))
         return tl_invalid(ctx, "allocator->%s is NULL: must be a function",
                           a->allocate ? "release" : "allocate");
-    tally_status status =
-        tl_gpu_enter(d, ctx, "tally_use_allocator waits: call it before the capture");
-    if (status) return status;
+    TL_GPU_CALL(d, ctx, "tally_use_allocator waits: call it before the capture");
 
-    if (d->persistent || tl_gpu_has_graphs(d)) {
-        status =
-            tl_invalid(ctx,
-                       "allocator: %s use memory of the context: call tally_use_allocator before "
-                       "they are made",
-                       d->persistent ? "streams of many sequences" : "graphs");
-    } else {
-        tl_gpu_drain(d);
-        tl_gpu_release_slots(d);
-        d->allocator = a ? *a : (tally_allocator){0};
-    }
-    tl_gpu_leave(d);
-    return status;
+    if (d->persistent || tl_gpu_has_graphs(d))
+        return tl_invalid(ctx,
+                          "allocator: %s use memory of the context: call tally_use_allocator "
+                          "before they are made",
+                          d->persistent ? "streams of many sequences" : "graphs");
+    tl_gpu_drain(d);
+    tl_gpu_release_slots(d);
+    d->allocator = a ? *a : (tally_allocator){0};
+    return TALLY_OK;
 }
 
 tally_status tl_gpu_use(tl_device *base, tally *ctx, tl_use what, const void *object)

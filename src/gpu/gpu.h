@@ -171,7 +171,7 @@ typedef struct {
 
     /* Estimates of the bytes that can still be allocated: in total, and as one block. allocate may
      * still fail. */
-    void (*free_memory)(tl_gpu *gpu, size_t *all, size_t *largest);
+    void (*free_memory)(tl_gpu *gpu, size_t *available, size_t *largest);
 
     /* lock allocates page-locked host memory at memory->address, and unlock frees it. locked
      * returns true if the host memory [p, p + bytes) is page-locked already; NULL: the API cannot

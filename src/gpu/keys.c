@@ -33,7 +33,7 @@ static tally_status begin(job *j, tl_gpu_device *d, int64_t items, int64_t least
 {
     const int64_t most = PARTS_PER_PROCESSOR * d->gpu->processors;
     *j = (job){.l = {.d = d}, .items = items};
-    j->each = (items + most - 1) / most > least ? (items + most - 1) / most : least;
+    j->each = tl_max((items + most - 1) / most, least);
     j->parts = (items + j->each - 1) / j->each;
     assert(items > 0 && j->parts <= most);
     TL_TRY(tl_gpu_program(d, &no_operator, "keys", &j->l));

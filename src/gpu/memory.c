@@ -419,7 +419,7 @@ static const int64_t STATUS_WORDS_MOST = 64 << 20;
 int64_t tl_status_words(const tl_gpu_device *d)
 {
     const int64_t share = (int64_t)(d->limit / STATUS_SHARE),
-                  most = d->limit && share < STATUS_WORDS_MOST ? share : STATUS_WORDS_MOST;
+                  most = d->limit ? tl_min(share, STATUS_WORDS_MOST) : STATUS_WORDS_MOST;
     return (most - STATUS_HEADER) / STATUS_WORD;
 }
 

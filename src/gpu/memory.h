@@ -133,6 +133,12 @@ void tl_gpu_end(tl_gpu_device *d);
 tally_status tl_gpu_enter(tl_gpu_device *d, tally *ctx, const char *refused);
 void tl_gpu_leave(tl_gpu_device *d);
 
+/* tl_gpu_enter; or returns its failure. The device is left where the block ends. */
+#define TL_GPU_CALL(d, ctx, refused) \
+    TL_TRY(tl_gpu_enter(d, ctx, refused)); \
+    __attribute__((cleanup(tl_gpu_leave_at), unused)) tl_gpu_device *const entered_ = d
+static inline void tl_gpu_leave_at(tl_gpu_device *const *d) { tl_gpu_leave(*d); }
+
 /* True if the call is captured into a graph: it must not wait. */
 static inline int tl_is_captured(const tl_gpu_device *d) { return d->slot->capture != 0; }
 
@@ -157,6 +163,15 @@ int tl_gpu_has_graphs(const tl_gpu_device *d);
  * into the pool; bytes 0: does nothing. */
 tally_status tl_gpu_take(tl_gpu_device *d, size_t bytes, tl_memory *memory);
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
+
+/* A block that is given back where the C block ends. */
+typedef struct {
+    tl_gpu_device *d;
+    tl_memory m;
+} tl_pool_block;
+#define TL_POOL_BLOCK(name, device) \
+    __attribute__((cleanup(tl_give_pool_block))) tl_pool_block name = {.d = device}
+static inline void tl_give_pool_block(tl_pool_block *t) { tl_gpu_give(t->d, &t->m); }
 
 /* During a capture: a new block that no other launch of the graph writes, and that belongs to it,
  * so memory->bytes is 0. */

@@ -163,7 +163,7 @@ static tally_status reduce_whole(const tl_launch *l, const tl_batch *b, const tl
     /* log2 of min elements of a thread; min bytes of a row, if there are so many columns */
     enum { THREAD_LOG = 4, SECTOR = 32 };
     const int64_t busy = 3 * l->d->gpu->processors / 2, chunks = chunk_log ? b->n >> chunk_log : 0,
-                  n = b->n - (chunks << chunk_log), work = n > chunks ? n : chunks;
+                  n = b->n - (chunks << chunk_log), work = tl_max(n, chunks);
     const column_nodes c = whole_nodes(b, chunk_log);
     const int element = b->plan->op->elem_bytes, few = chunks && c.down == 1;
     int64_t log = WHOLE_LOG, each_log = THREAD_LOG;
@@ -193,7 +193,7 @@ static reduce_plan plan_reduce(const tl_gpu_device *d, const tl_batch *b)
         p.more++;
     while (p.more < TILE_MORE && b->n >> (log + p.more) >= TILES_MOST) p.more++;
     p.tiles = b->n >> (log + p.more);
-    p.words = (p.tiles ? p.tiles : 1) * ((b->state_bytes + 7) / 8);
+    p.words = tl_max(p.tiles, 1) * ((b->state_bytes + 7) / 8);
     p.single_pass = d->gpu->calls->single_launch && b->rows == 1 && !b->listed && b->long_count &&
                     p.tiles < TILES_MOST && p.words <= tl_status_words(d);
     p.chunk_log = p.whole ? chunk_log(d, b) : 0;
@@ -210,7 +210,7 @@ static tally_status reduce_single(const tl_launch *l, const tl_batch *b, const t
     tl_gpu_device *d = l->d;
     assert(b->rows == 1 && p->tiles < TILES_MOST);
     TL_TRY(tl_status_reserve(d, p->words));
-    return TL_GO_AS(l, reduce_single, p->tiles ? p->tiles : 1, TL_SHARED_JOBS,
+    return TL_GO_AS(l, reduce_single, tl_max(p->tiles, 1), TL_SHARED_JOBS,
                     .batch = *b->long_sequences, .results = r->arguments,
                     .status_table = d->slot->status_table.memory.handle, .more = p->more);
 }
@@ -265,7 +265,7 @@ tally_status tl_make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nod
     if (b->columns_log) TL_TRY(make_column_nodes(l, b, c));
 
     for (int k = b->columns_log ? 2 : 1; k <= b->levels; k++)
-        TL_TRY(TL_GO(&launch, nodes, b->listed && most < b->counts[k] ? most : b->counts[k],
+        TL_TRY(TL_GO(&launch, nodes, b->listed ? tl_min(most, b->counts[k]) : b->counts[k],
                      .batch = *b->long_sequences, .nodes = to, .level = k, .jobs = b->counts[k]));
 
     return TALLY_OK;
@@ -283,18 +283,15 @@ tally_status tl_reduce_batch(tl_gpu_device *d, const tl_batch *b, const tl_resul
                              const tl_call *c)
 {
     const reduce_plan p = plan_reduce(d, b);
-    tl_memory nodes = {0};
+    TL_POOL_BLOCK(nodes, d);
     tl_launch l;
 
-    tally_status status = tl_batch_program(d, b, "reduce", &l);
-    if (!status && p.single_pass) status = reduce_single(&l, b, r, &p);
-    if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
-    if (!status && p.chunk_log) status = make_whole_nodes(&l, b, p.chunk_log, &nodes);
-    if (!status && p.whole) status = reduce_whole(&l, b, r, p.chunk_log, &nodes);
-    if (!status && p.packed) status = tl_segmented_reduce(&l, b, r);
-    if (!status && p.warps) status = tl_by_warp_reduce(&l, b, r);
-    if (!status && p.levels) status = finish(&l, b, r, &nodes);
-    tl_gpu_give(d, &nodes);
-
-    return status;
+    TL_TRY(tl_batch_program(d, b, "reduce", &l));
+    if (p.single_pass) TL_TRY(reduce_single(&l, b, r, &p));
+    if (p.levels) TL_TRY(tl_make_nodes(&l, b, &nodes.m));
+    if (p.chunk_log) TL_TRY(make_whole_nodes(&l, b, p.chunk_log, &nodes.m));
+    if (p.whole) TL_TRY(reduce_whole(&l, b, r, p.chunk_log, &nodes.m));
+    if (p.packed) TL_TRY(tl_segmented_reduce(&l, b, r));
+    if (p.warps) TL_TRY(tl_by_warp_reduce(&l, b, r));
+    return p.levels ? finish(&l, b, r, &nodes.m) : TALLY_OK;
 }

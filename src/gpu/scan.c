@@ -64,8 +64,7 @@ static single_plan plan_wave(const tl_gpu_device *d, const tl_batch *b)
     for (int log = tile.log; log <= tile.log + more; log++) {
         const single_plan p = plan_tiles(b, log, 1);
         const int64_t fit = d->gpu->local_bytes / (p.local + OTHER_BYTES),
-                      run = fit < tile.blocks ? fit : tile.blocks,
-                      blocks = is_short ? SHORT_ROWS : run;
+                      run = tl_min(fit, tile.blocks), blocks = is_short ? SHORT_ROWS : run;
         if (can_scan_single(d, b, &p) && p.tiles < WAVE_TILES_END &&
             p.tiles * b->rows <= blocks * d->gpu->processors)
             return p;
@@ -112,7 +111,7 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
     assert((size_t)p.words * STATUS_WORD < d->slot->status_table.bytes);
     if (wave) p.levels = p.log - tile.log;
     const tl_arguments_tiled tiled = tiled_arguments(d, b, r, &p, jobs, from);
-    return TL_GO(l, scan_single, wave || jobs < most ? jobs : most, .tiled = tiled,
+    return TL_GO(l, scan_single, wave ? jobs : tl_min(jobs, most), .tiled = tiled,
                  .local_bytes = p.local);
 }
 
@@ -121,7 +120,7 @@ static tally_status scan_single(const tl_launch *l, const tl_batch *b, const tl_
 static int64_t down_local_bytes(const tl_batch *b, int64_t rows)
 {
     const int log = b->columns_log, bytes = b->plan->op->elem_bytes;
-    const int64_t line = bytes * (b->rows < LANES ? b->rows : LANES);
+    const int64_t line = bytes * tl_min(b->rows, LANES);
     return DOWN_BYTES(b->state_bytes) +
            (DOWN_PITCH(rows, line, bytes << log) * TILE_WARPS << (5 - log));
 }
@@ -166,7 +165,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     const int64_t rows = down_rows(d, b);
     const single_plan p = plan_scan_down(b, rows);
     const int64_t jobs = p.tiles * tl_column_groups(b), most = DOWN_RUN * d->gpu->processors;
-    const int64_t groups = jobs < most ? jobs : most;
+    const int64_t groups = tl_min(jobs, most);
 
     assert(p.levels < COLUMN_LEVELS && p.tiles > 0 && groups > 0);
     TL_TRY(tl_status_reserve(d, p.words));
@@ -249,7 +248,9 @@ tally_status tl_scan_batch(tl_gpu_device *d, const tl_batch *b, const tl_results
     const tally_scan_options *const o = c->scan;
     const void *const states = b->piece.before, *const first = states ? states : o ? o->init : NULL;
     const size_t first_bytes = states ? (size_t)b->rows * op->state_bytes : op->result_bytes;
-    tl_memory nodes = {0}, prefix = {0}, init = {0};
+    TL_POOL_BLOCK(nodes, d);
+    TL_POOL_BLOCK(prefix, d);
+    TL_POOL_BLOCK(init, d);
     tl_before from = {.exclusive = o && o->exclusive,
                       .seeded = states  ? SEED_STATES
                                 : first ? SEED_VALUE
@@ -257,22 +258,16 @@ tally_status tl_scan_batch(tl_gpu_device *d, const tl_batch *b, const tl_results
     const scan_plan p = plan_scan(d, b);
     tl_launch l;
 
-    tally_status status = first ? tl_gpu_upload(d, first, first_bytes, &init) : TALLY_OK;
-    from.init = init.handle;
-    if (!status) status = tl_batch_program(d, b, p.single_pass == WAVE ? "scan_wave" : "scan", &l);
+    if (first) TL_TRY(tl_gpu_upload(d, first, first_bytes, &init.m));
+    from.init = init.m.handle;
+    TL_TRY(tl_batch_program(d, b, p.single_pass == WAVE ? "scan_wave" : "scan", &l));
 
-    if (!status && p.columns_single) status = scan_down(&l, b, r, &from);
-    if (!status && p.single_pass != NO_TILES)
-        status = scan_single(&l, b, r, p.single_pass == WAVE, &from);
-    if (!status && p.levels) status = tl_make_nodes(&l, b, &nodes);
-    if (!status && p.levels) status = make_prefix(&l, b, &nodes, &from, &prefix);
-    if (!status && p.packed) status = tl_segmented_scan(&l, b, r, &from);
-    if (!status && p.warps) status = tl_by_warp_scan(&l, b, r, &from);
-    if (!status && p.elements) status = scan_elements(&l, b, r, &prefix, &from);
-    if (!status && p.columns) status = scan_columns(&l, b, r, &prefix, &from);
-    tl_gpu_give(d, &nodes);
-    tl_gpu_give(d, &prefix);
-    tl_gpu_give(d, &init);
-
-    return status;
+    if (p.columns_single) TL_TRY(scan_down(&l, b, r, &from));
+    if (p.single_pass != NO_TILES) TL_TRY(scan_single(&l, b, r, p.single_pass == WAVE, &from));
+    if (p.levels) TL_TRY(tl_make_nodes(&l, b, &nodes.m));
+    if (p.levels) TL_TRY(make_prefix(&l, b, &nodes.m, &from, &prefix.m));
+    if (p.packed) TL_TRY(tl_segmented_scan(&l, b, r, &from));
+    if (p.warps) TL_TRY(tl_by_warp_scan(&l, b, r, &from));
+    if (p.elements) TL_TRY(scan_elements(&l, b, r, &prefix.m, &from));
+    return p.columns ? scan_columns(&l, b, r, &prefix.m, &from) : TALLY_OK;
 }

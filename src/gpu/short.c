@@ -22,10 +22,9 @@ static int64_t sequences_per_job(const tl_launch *l, const tl_batch *b)
                   fit = b->listed ? SEGMENTED_SEQUENCES : rows;
     int64_t fair = (b->rows + (b->listed ? warps - 1 : 0)) / warps;
     if (b->listed && fair > LANES) {
-        fair = fair / JOBS_OF_WARP / LANES * LANES;
-        if (!fair) fair = LANES;
+        fair = tl_max(fair / JOBS_OF_WARP / LANES * LANES, LANES);
     }
-    return fair < 1 ? 1 : fair < fit ? fair : fit;
+    return fair < 1 ? 1 : tl_min(fair, fit);
 }
 
 /* A launch. A block uses as many warps as fit in its local memory, and each has an equal share of
@@ -50,7 +49,7 @@ static segmented_launch launch_of(const tl_launch *l, const tl_batch *b, const t
     const tl_gpu *const gpu = l->d->gpu;
     const int64_t each = sequences_per_job(l, b), jobs = b->rows / each + (b->rows % each != 0);
     const int64_t most = gpu->warps_in_group, fit = gpu->local_bytes / bytes_of_warp;
-    const int64_t warps = fit < 1 ? 1 : fit < most ? fit : most;
+    const int64_t warps = fit < 1 ? 1 : tl_min(fit, most);
 
     assert(each > 0 && (b->listed || each == 1 || each * b->n <= SEGMENTED_ELEMENTS));
     return (segmented_launch){TL_ARGUMENTS(segmented, .batch = *b->all, .results = r->arguments,
@@ -125,7 +124,7 @@ static int64_t reduce_warps(const tl_launch *l, const tl_batch *b)
 {
     const tl_gpu *const gpu = l->d->gpu;
     const int64_t run = (int64_t)BLOCKS_PER_PROCESSOR * gpu->processors * gpu->warps_in_group;
-    return b->speculative.slot >= 0 && run < b->rows ? run : b->rows;
+    return b->speculative.slot >= 0 ? tl_min(run, b->rows) : b->rows;
 }
 
 tally_status tl_by_warp_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)

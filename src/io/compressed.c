@@ -213,7 +213,7 @@ static tally_status begin(tally_file *f, tl_compressed *c)
 {
     assert(!f->compressed && !f->text);
     int ends[2];
-    sigset_t all, old;
+    sigset_t signals, old;
     c->library = dlopen(kinds[c->kind].library, RTLD_NOW | RTLD_LOCAL);
     for (int i = 0; i < 4; i++)
         if (!c->library || !(c->call[i] = dlsym(c->library, calls[c->kind][i])))
@@ -235,8 +235,8 @@ static tally_status begin(tally_file *f, tl_compressed *c)
     f->peek_n = f->peek_at = f->peek_capacity = 0;
 
     /* no signal is delivered to the thread, SIGPIPE included: a closed pipe is an error of write */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    sigfillset(&signals);
+    pthread_sigmask(SIG_SETMASK, &signals, &old);
     const int failed = pthread_create(&c->thread, NULL, work, c);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     c->running = !failed;

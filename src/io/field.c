@@ -37,15 +37,15 @@ static void unify_part(void *data, int64_t i)
 
 void tl_unify_text(char *p, size_t n, int threads, int parts, int last)
 {
-    unify_work all = {.p = p, .parts = parts, .last = last};
+    unify_work work = {.p = p, .parts = parts, .last = last};
     assert(parts <= TL_CHUNKS_MOST);
     for (int i = 1; i <= parts; i++) {
-        size_t *const at = &all.cuts[i];
+        size_t *const at = &work.cuts[i];
         *at = i == parts ? n : n / (size_t)parts * (size_t)i;
         if (*at < at[-1]) *at = at[-1];
         while (*at && *at < n && p[*at - 1] == '\r') ++*at;
     }
-    tl_for(threads, parts, unify_part, &all);
+    tl_for(threads, parts, unify_part, &work);
 }
 
 /* At most 240 in a byte, so that compilers count in vectors of bytes. */

@@ -51,10 +51,10 @@ static void read_part(void *data, int64_t from, int64_t end)
 int64_t tl_pread_shared(const tally_file *f, void *buffer, int64_t n, int threads, int parts)
 {
     assert(n >= 0 && parts >= 1);
-    read_work all = {f->fd, buffer, f->pos, 0, 0};
-    tl_for_parts(threads, n, (n + parts - 1) / parts + !n, read_part, &all);
-    errno = all.error;
-    return all.error ? -1 : all.got;
+    read_work work = {f->fd, buffer, f->pos, 0, 0};
+    tl_for_parts(threads, n, (n + parts - 1) / parts + !n, read_part, &work);
+    errno = work.error;
+    return work.error ? -1 : work.got;
 }
 
 /* The result of a read that found the end: 0, or -1 if compressed bytes ended by a failure. */

@@ -218,21 +218,14 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want)
         return tl_bad_data_on(f, "the npy header claims %zu bytes; the most is %d", length,
                               HEADER_MOST);
 
-    char *const text = malloc(length + 1);
+    TL_FREED char *const text = malloc(length + 1);
     if (!text) return tl_no_memory(f->ctx, length + 1, "the npy header");
     r = tl_input_read(f, text, length);
-    tally_status s;
-
-    if (r < 0)
-        s = tl_input_failed(f);
-    else if ((size_t)r < length)
-        s = tl_bad_data_on(f, "the file ends inside the npy header: %ld of its %zu bytes are there",
-                           r, length);
-    else
-        s = dict(f, text, length, want);
-
-    free(text);
-    if (s) return s;
+    if (r < 0) return tl_input_failed(f);
+    if ((size_t)r < length)
+        return tl_bad_data_on(
+            f, "the file ends inside the npy header: %ld of its %zu bytes are there", r, length);
+    TL_TRY(dict(f, text, length, want));
     int64_t n = 1, bytes;
 
     /* an extent of 0 makes the product 0 even if the others overflow */

@@ -143,9 +143,9 @@ tally_status tl_write_text(tally_file *f, const unsigned char *data, int64_t n)
             w->used =
                 (size_t)(format_values(f, w->text + w->used, data, now, w->written) - w->text);
         } else {
-            format_work all = {f, data, (now + parts - 1) / parts, ends};
-            tl_for_parts(parts, now, all.each, format_part, &all);
-            for (int i = 0; i < (now + all.each - 1) / all.each && !s; i++)
+            format_work work = {f, data, (now + parts - 1) / parts, ends};
+            tl_for_parts(parts, now, work.each, format_part, &work);
+            for (int i = 0; i < (now + work.each - 1) / work.each && !s; i++)
                 s = tl_write_put(f, w->text + (size_t)i * part, ends[i]);
         }
         data += (size_t)now * tally_dtype_size(f->info.dtype);

@@ -71,7 +71,7 @@ static tally_status reserve(tally_file *f, size_t capacity)
         void *pointer;
         size_t bytes;
         const char *what;
-    } all[] = {
+    } blocks[] = {
         {1, &t->stage, values * tally_dtype_size(f->info.dtype), "a block of values"},
         {f->keys != NULL, &t->cells, rows * keys * sizeof *t->cells, "the keys of a block of text"},
         {f->keys != NULL, &t->codes, rows * sizeof *t->codes, "the groups of a block of text"},
@@ -79,8 +79,9 @@ static tally_status reserve(tally_file *f, size_t capacity)
         {f->keeps || t->layout.times, &t->spans, rows * sizeof *t->spans,
          "the lines of a block of text"},
     };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i].wanted) TL_TRY(tl_grow(f->ctx, all[i].pointer, all[i].bytes, all[i].what));
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        if (blocks[i].wanted)
+            TL_TRY(tl_grow(f->ctx, blocks[i].pointer, blocks[i].bytes, blocks[i].what));
     return TALLY_OK;
 }
 
@@ -316,11 +317,9 @@ static void parse_chunk(void *data, int64_t i)
     if (f->keys) tl_keys_find(f->keys, c, c->count / t->layout.columns);
 }
 
-/* Reads and parses the next block. */
-static tally_status block(tally_file *f)
+/* Moves past the last block. mid_line: more than blanks of the line was parsed. */
+static void leave_block(tl_text *t)
 {
-    tl_text *const t = f->text;
-    /* Moves past the last block. mid_line: more than blanks of the line was parsed. */
     const char *nl = t->buf + t->end;
 
     while (nl > t->buf && nl[-1] != '\n') nl--;
@@ -335,7 +334,13 @@ static tally_status block(tally_file *f)
     t->end = 0;
     t->chunks_n = t->now = t->line_chunk = 0;
     t->line_row = 0;
+}
 
+/* Reads and parses the next block. */
+static tally_status block(tally_file *f)
+{
+    tl_text *const t = f->text;
+    leave_block(t);
     while (t->end == 0) {
         if (t->n >= t->capacity) {
             if (t->capacity >= TL_LONGEST) {

@@ -11,16 +11,11 @@ typedef struct {
     int64_t n;
 } maybe;
 
-typedef struct {
-    const tl_scalar *op;
-    tl_par p;
-    const unsigned char *x;
-    int64_t stride; /* elements */
-} sequence;
+typedef tl_spec_sequence sequence;
 
 static const void *element(const sequence *q, int64_t i)
 {
-    return q->x + i * q->stride * q->op->elem_bytes;
+    return (const unsigned char *)q->x + i * q->stride * q->op->elem_bytes;
 }
 
 static maybe C(const sequence *q, maybe a, maybe b)
@@ -56,30 +51,26 @@ static void lower(const sequence *q, maybe m, int64_t n, void *out)
         q->op->empty(q->p, out);
 }
 
-void tl_spec_reduce(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
-                    const void *init, void *out)
+void tl_spec_reduce(sequence q, const void *init, void *out)
 {
-    sequence q = {op, p, x, stride};
-    lower(&q, S(&q, n, init), n, out);
+    lower(&q, S(&q, q.n, init), q.n, out);
 }
 
-void tl_spec_scan(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
-                  const tally_scan_options *options, void *out)
+void tl_spec_scan(sequence q, const tally_scan_options *options, void *out)
 {
     const tally_scan_options none = {0}, *o = options ? options : &none;
-    sequence q = {op, p, x, stride};
-    if (o->reverse && n > 0) q = (sequence){op, p, element(&q, n - 1), -stride};
+    const int64_t n = q.n, bytes = q.op->result_bytes;
+    if (o->reverse && n > 0) q = (sequence){q.op, q.p, element(&q, n - 1), -q.stride, n};
     for (int64_t i = 0; i < n; i++) {
         int64_t m = o->exclusive ? i : i + 1, to = o->reverse ? n - 1 - i : i;
-        lower(&q, S(&q, m, o->init), m, (unsigned char *)out + to * op->result_bytes);
+        lower(&q, S(&q, m, o->init), m, (unsigned char *)out + to * bytes);
     }
 }
 
-void tl_spec_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
-                    const tally_window_options *o, void *out)
+void tl_spec_window(sequence q, const tally_window_options *o, void *out)
 {
-    sequence q = {op, p, x, stride};
     unsigned char *to = out;
+    const int64_t n = q.n;
     int64_t number = 0; /* number of the result, before every step-th is taken */
 
     for (int64_t i = 0; i < n; i++) {
@@ -91,11 +82,11 @@ void tl_spec_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride
         if (from > n) from = n;
         if (end < from) end = from;
         int64_t m = end - from, counted = 0;
-        sequence w = {op, p, element(&q, from), stride};
-        for (int64_t j = 0; j < m; j++) counted += !op->is_masked(element(&w, j), p);
+        sequence w = {q.op, q.p, element(&q, from), q.stride, m};
+        for (int64_t j = 0; j < m; j++) counted += !q.op->is_masked(element(&w, j), q.p);
         int enough = counted >= o->min_count &&
                      (whole || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0);
         lower(&w, enough ? S(&w, m, NULL) : (maybe){.present = 0}, m, to);
-        to += op->result_bytes;
+        to += q.op->result_bytes;
     }
 }

@@ -191,7 +191,7 @@ static int64_t part_start(const tl_member_slice *s, int i, int count, int64_t gr
 {
     if (i == count) return s->start + s->n;
     const int64_t at = (s->start + (int64_t)((__int128)s->n * i / count)) & -grain;
-    return i && at > s->start ? at : s->start;
+    return i ? tl_max(at, s->start) : s->start;
 }
 
 /* Finds the state before each slice, for slices[k].scan: all members fold the slices but the last,
@@ -201,7 +201,7 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_m
 {
     const tl_plan *plan = before->plan;
     const int parts = (count - 1) * count;
-    tl_member_slice *p;
+    TL_FREED tl_member_slice *p = NULL;
     TL_TRY(tl_slices_new(t, parts, &p));
 
     for (int i = 0; i < parts; i++) {
@@ -213,17 +213,16 @@ static tally_status find_starts(const tl_devices *t, const tl_scan *before, tl_m
         p[i].x = s->x + (p[i].start - s->start) * plan->op->elem_bytes;
     }
 
-    tally_status status = tl_slices_push(t, TL_REDUCE, plan, p, parts);
+    TL_TRY(tl_slices_push(t, TL_REDUCE, plan, p, parts));
 
-    for (int k = 0; !status && k < count; k++) {
+    for (int k = 0; k < count; k++) {
         slices[k].scan = k ? slices[k - 1].scan : *before;
         slices[k].scan.nodes_known = NULL; /* those of `before` are for the whole sequence */
         for (int i = (k - 1) * count; k && i < k * count; i++)
             tl_counter_append(&slices[k].scan.done, plan->op, &p[i].nodes);
     }
 
-    free(p);
-    return status;
+    return TALLY_OK;
 }
 
 tally_status tl_sliced_push(const tl_devices *t, const tl_push *p)
@@ -233,11 +232,10 @@ tally_status tl_sliced_push(const tl_devices *t, const tl_push *p)
     tl_counter *const done = scans ? &p->scan->done : p->counter;
     const tl_scalar *const op = p->plan->op;
     int64_t cuts[TL_MEMBERS_MOST + 1];
-    tl_member_slice *s;
+    TL_FREED tl_member_slice *s = NULL;
     const int count = cut(t, p->plan, done->end, p->n, 0, cuts);
     if (count < 2) return first->calls->push(first, t->ctx, p);
 
-    tally_status status = TALLY_OK;
     TL_TRY(tl_slices_new(t, count, &s));
 
     for (int k = 0; k < count; k++) {
@@ -248,12 +246,11 @@ tally_status tl_sliced_push(const tl_devices *t, const tl_push *p)
         s[k].n = cuts[k + 1] - cuts[k];
     }
 
-    if (scans) status = find_starts(t, p->scan, s, count);
-    if (!status) status = tl_slices_push(t, p->verb, p->plan, s, count);
-    if (!status && scans) *done = s[count - 1].scan.done;
-    for (int k = 0; !status && !scans && k < count; k++) tl_counter_append(done, op, &s[k].nodes);
-    free(s);
-    return status;
+    if (scans) TL_TRY(find_starts(t, p->scan, s, count));
+    TL_TRY(tl_slices_push(t, p->verb, p->plan, s, count));
+    if (scans) *done = s[count - 1].scan.done;
+    for (int k = 0; !scans && k < count; k++) tl_counter_append(done, op, &s[k].nodes);
+    return TALLY_OK;
 }
 
 /* Computes the windows of centres a .. b - 1, as windows of the elements that they need. edges:

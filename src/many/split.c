@@ -81,32 +81,26 @@ tally_status tl_split_scan(const tl_devices *t, const tl_plan *plan, const tally
                            int count, const tally_view *outs, const tally_scan_options *o)
 {
     assert(count >= 1 && count <= t->count);
-    tl_member_slice *s;
+    TL_FREED tl_member_slice *s = NULL;
     int some = 0, only = 0;
     TL_TRY(slices_of(t, parts, outs, count, &s));
 
     for (int k = 0; k < count; k++)
         if (s[k].n) only = k, some++;
-
-    if (some < 2) {
-        free(s);
-        return some ? scan_one(t, plan, only, &parts[only], &outs[only], o) : TALLY_OK;
-    }
+    if (some < 2) return some ? scan_one(t, plan, only, &parts[only], &outs[only], o) : TALLY_OK;
 
     /* The nodes of the last part are computed too: they cost no time beside the others, and the
      * last result may need them. */
-    tally_status status = tl_slices_push(t, TL_REDUCE, plan, s, count);
+    TL_TRY(tl_slices_push(t, TL_REDUCE, plan, s, count));
 
-    for (int k = 0; !status && k < count; k++) {
+    for (int k = 0; k < count; k++) {
         tl_scan_begin(&s[k].scan, plan, o);
         if (k) s[k].scan.done = s[k - 1].scan.done;
         if (k) tl_counter_append(&s[k].scan.done, plan->op, &s[k - 1].nodes);
         s[k].scan.nodes_known = &s[k].nodes;
     }
 
-    if (!status) status = tl_slices_push(t, TL_SCAN, plan, s, count);
-    free(s);
-    return status;
+    return tl_slices_push(t, TL_SCAN, plan, s, count);
 }
 
 int64_t tl_split_length(int64_t start, int64_t n, int64_t all, const tally_window_options *o,
@@ -185,16 +179,12 @@ static tally_status slide_at_end(const sliding *w, tally *member, int64_t from, 
                   in_bytes = (high - low) * op->elem_bytes, bytes = (to - from) * op->result_bytes;
     if (from >= to) return TALLY_OK;
 
-    char *const x = malloc((size_t)in_bytes), *const y = malloc((size_t)bytes);
-    tally_status status =
-        x && y ? TALLY_OK : tl_no_memory(member, (size_t)(in_bytes + bytes), "windows");
-    if (!status) gather(w, low, high, x);
-    if (!status)
-        status = tl_member_windows(member, &(tl_window_part){w->call, x, low, w->all, from, to, y});
-    if (!status) status = tl_member_copy(member, out, y, bytes);
-    free(x);
-    free(y);
-    return status;
+    TL_FREED char *const x = malloc((size_t)in_bytes);
+    TL_FREED char *const y = malloc((size_t)bytes);
+    if (!x || !y) return tl_no_memory(member, (size_t)(in_bytes + bytes), "windows");
+    gather(w, low, high, x);
+    TL_TRY(tl_member_windows(member, &(tl_window_part){w->call, x, low, w->all, from, to, y}));
+    return tl_member_copy(member, out, y, bytes);
 }
 
 static tally_status slide(tally *member, int k, void *data)

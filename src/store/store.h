@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* ---- cache.c ----
+/* ---- the cache ----
  *
  * Compiled programs, and the devices that passed the probe, for later processes; the keys under
  * which programs are found; and the texts that they are made from. */
@@ -51,7 +51,7 @@ typedef struct {
 
 extern const tl_source_text tl_sources[]; /* ends with name NULL */
 
-/* ---- cleanup.c ----
+/* ---- the cleanup ----
  *
  * What must be cleaned up if the process ends in the middle of a call: temporary files, and the
  * folders and compilers of users' operators. Each is in a list as long as it exists. tally_abandon,

@@ -162,7 +162,7 @@ static int check_launch(tally *c, const tl_kernel_start *start)
 static const tl_device_calls device_calls = {.name = "none", TL_GPU_DEVICE_CALLS};
 
 /* A context on that device, as on CUDA or as on OpenCL. *cpu: close_none gets it. */
-static tally *open_none(int cuda, const tl_gpu_calls *own, tl_device **cpu)
+static tally *open_none(int cuda, const tl_gpu_calls *build_calls, tl_device **cpu)
 {
     tally *ctx = check_open(1, NULL);
     calls =
@@ -179,9 +179,9 @@ static tally *open_none(int cuda, const tl_gpu_calls *own, tl_device **cpu)
                        .copy = d_copy,
                        .clear = d_clear,
                        .owns = d_owns,
-                       .build = own->build,
-                       .unload = own->unload,
-                       .launch = own->launch,
+                       .build = build_calls->build,
+                       .unload = build_calls->unload,
+                       .launch = build_calls->launch,
                        .wait = d_done,
                        .free_memory = d_free_memory,
                        .lock = d_lock,

@@ -42,13 +42,13 @@ static void refused(tally_status status, tally_status expected, const char *says
 
 static double values[100], out[200];
 static int is_bad;
-static tally_view mine, less, floats, to, to_floats, two[2]; /* two: fields */
+static tally_view local, less, floats, to, to_floats, two[2]; /* two: fields */
 static void *results[2] = {out, out + 10};
 static const tally_window_options trailing = {.before = 3};
 
 static void refused_arguments(void)
 {
-    tally_view pitched = tally_rows(values, TALLY_F64, 2, 5), null = mine;
+    tally_view pitched = tally_rows(values, TALLY_F64, 2, 5), null = local;
     const tally_scan_options reverse = {.reverse = 1};
     const tally_window_options wrong = {.before = -1};
     pitched.row_stride = 7;
@@ -57,33 +57,33 @@ static void refused_arguments(void)
     refused(tally_mpi_open(&none, is_bad ? "cpu,threads=0" : "cpu", MPI_COMM_WORLD), TALLY_INVALID,
             "threads");
     check(none == NULL, "no context after a failure", -1);
-    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &pitched : &mine, -1, out, 0, MPI_COMM_WORLD),
+    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &pitched : &local, -1, out, 0, MPI_COMM_WORLD),
             TALLY_INVALID, "mine is not dense");
-    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &null : &mine, -1, out, 0, MPI_COMM_WORLD),
+    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &null : &local, -1, out, 0, MPI_COMM_WORLD),
             TALLY_INVALID, "mine->data is NULL");
-    refused(tally_mpi_window(ctx, "sum", is_bad ? &null : &mine, -1, &to, &trailing, NULL,
+    refused(tally_mpi_window(ctx, "sum", is_bad ? &null : &local, -1, &to, &trailing, NULL,
                              MPI_COMM_WORLD),
             TALLY_INVALID, "mine->data is NULL");
-    refused(tally_mpi_allreduce(ctx, "sum", &mine, is_bad ? &null : &to, MPI_COMM_WORLD),
+    refused(tally_mpi_allreduce(ctx, "sum", &local, is_bad ? &null : &to, MPI_COMM_WORLD),
             TALLY_INVALID, "out->data is NULL");
-    refused(tally_mpi_reduce(is_bad ? NULL : ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD),
+    refused(tally_mpi_reduce(is_bad ? NULL : ctx, "sum", &local, -1, out, 0, MPI_COMM_WORLD),
             TALLY_INVALID, "ctx is NULL");
-    refused(tally_mpi_reduce(ctx, "summ", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
+    refused(tally_mpi_reduce(ctx, "summ", &local, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
             "rank 0: op is 'summ'");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, ranks, MPI_COMM_WORLD), TALLY_INVALID,
+    refused(tally_mpi_reduce(ctx, "sum", &local, -1, out, ranks, MPI_COMM_WORLD), TALLY_INVALID,
             "root is");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, is_bad ? NULL : out, -1, MPI_COMM_WORLD),
+    refused(tally_mpi_reduce(ctx, "sum", &local, -1, is_bad ? NULL : out, -1, MPI_COMM_WORLD),
             TALLY_INVALID, "out is NULL");
-    refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, &reverse, MPI_COMM_WORLD), TALLY_UNSUPPORTED,
-            "reverse");
-    refused(tally_mpi_scan(ctx, "sum", &mine, -1, is_bad ? &less : &to, NULL, MPI_COMM_WORLD),
+    refused(tally_mpi_scan(ctx, "sum", &local, -1, &to, &reverse, MPI_COMM_WORLD),
+            TALLY_UNSUPPORTED, "reverse");
+    refused(tally_mpi_scan(ctx, "sum", &local, -1, is_bad ? &less : &to, NULL, MPI_COMM_WORLD),
             TALLY_INVALID, "out has 9 results");
-    refused(tally_mpi_scan(ctx, "sum", &mine, -1, is_bad ? &to_floats : &to, NULL, MPI_COMM_WORLD),
+    refused(tally_mpi_scan(ctx, "sum", &local, -1, is_bad ? &to_floats : &to, NULL, MPI_COMM_WORLD),
             TALLY_INVALID, "out is f32");
-    refused(tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? &wrong : &trailing, NULL,
+    refused(tally_mpi_window(ctx, "sum", &local, -1, &to, is_bad ? &wrong : &trailing, NULL,
                              MPI_COMM_WORLD),
             TALLY_UNSUPPORTED, "before -1");
-    refused(tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? NULL : &trailing, NULL,
+    refused(tally_mpi_window(ctx, "sum", &local, -1, &to, is_bad ? NULL : &trailing, NULL,
                              MPI_COMM_WORLD),
             TALLY_INVALID, "options is NULL");
 }
@@ -130,10 +130,10 @@ static void different_calls(void)
     snprintf(bad_f32, sizeof bad_f32,
              "rank %d calls reduce of sum of f32 and rank 0 reduce of sum of f64", bad);
     if (is_bad)
-        refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID,
+        refused(tally_mpi_scan(ctx, "sum", &local, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID,
                 bad_scans);
     else
-        refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
+        refused(tally_mpi_reduce(ctx, "sum", &local, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
                 bad_scans);
     two[0].rows = is_bad ? 4 : 5;
     refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
@@ -141,19 +141,19 @@ static void different_calls(void)
     two[0].rows = 5;
     refused(tally_mpi_fields(ctx, "sum", two, is_bad ? 1 : 2, results, MPI_COMM_WORLD),
             TALLY_INVALID, who);
-    refused(tally_mpi_reduce(ctx, is_bad ? "max" : "sum", &mine, -1, out, 0, MPI_COMM_WORLD),
+    refused(tally_mpi_reduce(ctx, is_bad ? "max" : "sum", &local, -1, out, 0, MPI_COMM_WORLD),
             TALLY_INVALID, bad_reduces);
-    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &floats : &mine, -1, out, 0, MPI_COMM_WORLD),
+    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &floats : &local, -1, out, 0, MPI_COMM_WORLD),
             TALLY_INVALID, bad_f32);
-    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank : -1, out, 0, MPI_COMM_WORLD),
+    refused(tally_mpi_reduce(ctx, "sum", &local, is_bad ? 10 * rank : -1, out, 0, MPI_COMM_WORLD),
             TALLY_INVALID, "-1 must be on all or none");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank + 1 : 10 * rank, out, 0,
+    refused(tally_mpi_reduce(ctx, "sum", &local, is_bad ? 10 * rank + 1 : 10 * rank, out, 0,
                              MPI_COMM_WORLD),
             TALLY_INVALID, "nobody has [");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank - 1 : 10 * rank, out, 0,
+    refused(tally_mpi_reduce(ctx, "sum", &local, is_bad ? 10 * rank - 1 : 10 * rank, out, 0,
                              MPI_COMM_WORLD),
             TALLY_INVALID, "must not overlap");
-    refused(tally_mpi_allreduce(ctx, "sum", is_bad ? &less : &mine, is_bad ? &less : &to,
+    refused(tally_mpi_allreduce(ctx, "sum", is_bad ? &less : &local, is_bad ? &less : &to,
                                 MPI_COMM_WORLD),
             TALLY_INVALID, "length");
 }
@@ -162,14 +162,14 @@ static void different_calls(void)
 static void damaged_messages(void)
 {
     damage = 1;
-    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_BAD_DATA,
+    refused(tally_mpi_reduce(ctx, "sum", &local, -1, out, 0, MPI_COMM_WORLD), TALLY_BAD_DATA,
             "truncated or altered (checksum)");
-    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, -1, MPI_COMM_WORLD), TALLY_BAD_DATA,
+    refused(tally_mpi_reduce(ctx, "sum", &local, -1, out, -1, MPI_COMM_WORLD), TALLY_BAD_DATA,
             "truncated or altered (checksum)");
     refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_BAD_DATA,
             "truncated or altered (checksum)");
     if (ranks > 2) /* of two ranks none merges */
-        refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_BAD_DATA,
+        refused(tally_mpi_scan(ctx, "sum", &local, -1, &to, NULL, MPI_COMM_WORLD), TALLY_BAD_DATA,
                 "truncated or altered (checksum)");
     damage = 0;
 }
@@ -181,13 +181,13 @@ static void different_texts(void)
     const tally_status defined = tally_define(ctx, "mine", is_bad ? other : text, NULL);
     if (defined == TALLY_UNSUPPORTED) return; /* there is no compiler */
     check(!defined, "an operator of the test's own", -1);
-    refused(tally_mpi_reduce(ctx, "mine", &mine, -1, out, -1, MPI_COMM_WORLD), TALLY_INVALID,
+    refused(tally_mpi_reduce(ctx, "mine", &local, -1, out, -1, MPI_COMM_WORLD), TALLY_INVALID,
             "text");
-    refused(tally_mpi_scan(ctx, "mine", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID,
+    refused(tally_mpi_scan(ctx, "mine", &local, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID,
             "text");
-    refused(tally_mpi_window(ctx, "mine", &mine, -1, &to, &trailing, NULL, MPI_COMM_WORLD),
+    refused(tally_mpi_window(ctx, "mine", &local, -1, &to, &trailing, NULL, MPI_COMM_WORLD),
             TALLY_INVALID, "text");
-    refused(tally_mpi_allreduce(ctx, "mine", &mine, &to, MPI_COMM_WORLD), TALLY_INVALID, "text");
+    refused(tally_mpi_allreduce(ctx, "mine", &local, &to, MPI_COMM_WORLD), TALLY_INVALID, "text");
     results[0] = out;
     refused(tally_mpi_fields(ctx, "mine", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "text");
 }
@@ -195,7 +195,7 @@ static void different_texts(void)
 static void misuse(void)
 {
     is_bad = rank == ranks - 1;
-    mine = tally_flat(values, TALLY_F64, 10), less = tally_flat(out, TALLY_F64, 9);
+    local = tally_flat(values, TALLY_F64, 10), less = tally_flat(out, TALLY_F64, 9);
     floats = tally_flat(values, TALLY_F32, 10), to = tally_flat(out, TALLY_F64, 10);
     to_floats = tally_flat(out, TALLY_F32, 10);
     two[0] = tally_columns(values, TALLY_F64, 2, 5), two[1] = tally_flat(values, TALLY_F64, 7);

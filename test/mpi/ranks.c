@@ -142,12 +142,12 @@ static int cut_up(int64_t n, int64_t *cut, int *place)
 static char x[MOST * 8], y[MOST * 8], want[MOST * 16], got[MOST * 16], bits[MOST / 8 + 1];
 
 /* A window of the elements [a, a + count) of n, which are this rank's. */
-static void windowed(const choice *p, const tally_view *all, const tally_view *mine, int64_t a,
+static void windowed(const choice *p, const tally_view *all, const tally_view *local, int64_t a,
                      int64_t start, int64_t number)
 {
-    const int64_t n = all->n, mine_n = mine->n;
+    const int64_t n = all->n, local_n = local->n;
     void *const to = device_out ? device_out : got;
-    const tally_view out = there(tally_flat(got, p->info.output, mine_n), device_out, p->result);
+    const tally_view out = there(tally_flat(got, p->info.output, local_n), device_out, p->result);
     tally_window_options w = {.before = below(60)};
     w.after = below(2) ? below(60) : 0;
     w.edges = (tally_edges)below(3);
@@ -155,17 +155,17 @@ static void windowed(const choice *p, const tally_view *all, const tally_view *m
     const int64_t length = tally_window_length(n, &w);
     const tally_view windows = tally_flat(want, p->info.output, length);
     /* with p->valid edges p->result i is that of the window at i + before */
-    int64_t made = -1, first = a, last = a + mine_n;
+    int64_t produced = -1, first = a, last = a + local_n;
     if (w.edges == TALLY_EDGES_VALID) {
         first = (a < w.before ? w.before : a) - w.before;
-        last = (a + mine_n > n - w.after ? n - w.after : a + mine_n) - w.before;
+        last = (a + local_n > n - w.after ? n - w.after : a + local_n) - w.before;
         if (last < first) last = first;
     }
     tally_status status = tally_window(cpu, p->op, all, &windows, &w);
     check(!status, "window in one process", number);
-    status = tally_mpi_window(ctx, p->op, mine, start, &out, &w, &made, MPI_COMM_WORLD);
-    back(got, to, (size_t)mine_n * p->result);
-    check(!status && made == last - first &&
+    status = tally_mpi_window(ctx, p->op, local, start, &out, &w, &produced, MPI_COMM_WORLD);
+    back(got, to, (size_t)local_n * p->result);
+    check(!status && produced == last - first &&
               !memcmp(got, want + (size_t)first * p->result, (size_t)(last - first) * p->result),
           "window", number);
 }
@@ -173,40 +173,40 @@ static void windowed(const choice *p, const tally_view *all, const tally_view *m
 /* Element by element over the ranks: element i of rank r is x[i * ranks + r]. */
 static void all_reduced(const choice *p, int64_t number)
 {
-    static char mine_x[MOST * 8], mine_second[MOST * 8], others[MOST * 8 * 4];
+    static char local_x[MOST * 8], local_second[MOST * 8], others[MOST * 8 * 4];
     static unsigned char some[MOST / 8 + 1], all_bits[MOST / 8 + 1];
     const int64_t m = below(MOST / ranks);
-    int i_have = 0;
+    int has_part = 0;
     for (int r = 0; r < ranks; r++) { /* element i of rank r */
         fill(others, p->dtype, m);
         for (int64_t i = 0; i < m; i++)
             memcpy(x + (size_t)(i * ranks + r) * p->size, others + (size_t)i * p->size, p->size);
-        if (r == rank) memcpy(mine_x, others, (size_t)m * p->size);
+        if (r == rank) memcpy(local_x, others, (size_t)m * p->size);
         const size_t beside = tally_dtype_size(p->y_type);
         fill(others, p->y_type, p->two ? m : 0);
         for (int64_t i = 0; i < m && p->two; i++)
             memcpy(y + (size_t)(i * ranks + r) * beside, others + (size_t)i * beside, beside);
-        if (r == rank) memcpy(mine_second, others, (size_t)m * beside);
+        if (r == rank) memcpy(local_second, others, (size_t)m * beside);
         const int has = p->valid && below(3); /* some ranks have bits, others have not */
         for (int64_t i = 0; i < m; i++) {
             const int is = !has || below(4);
             put_bit(all_bits, i * ranks + r, is);
             if (r == rank) put_bit(some, i + 3, is);
         }
-        if (r == rank) i_have = has;
+        if (r == rank) has_part = has;
     }
     tally_view ranks_x = tally_rows(x, p->dtype, m, ranks),
                ranks_y = tally_rows(y, p->y_type, m, ranks);
     ranks_x.valid = all_bits;
     if (p->two) ranks_x.next = &ranks_y;
     tally_reduce(cpu, p->op, &ranks_x, want);
-    tally_view element = there(tally_flat(mine_x, p->dtype, m), device_x, p->size),
-               second = there(tally_flat(mine_second, p->y_type, m), device_y,
+    tally_view element = there(tally_flat(local_x, p->dtype, m), device_x, p->size),
+               second = there(tally_flat(local_second, p->y_type, m), device_y,
                               tally_dtype_size(p->y_type));
     if (p->two) element.next = &second;
     tally_view *const has_bits = p->two ? &second : &element;
     const void *const some_there = bits_there(some, sizeof some);
-    if (i_have) has_bits->valid = some_there, has_bits->valid_offset = 3;
+    if (has_part) has_bits->valid = some_there, has_bits->valid_offset = 3;
     tally_view each = there(tally_flat(got, p->info.output, m), device_out, p->result);
     const int in_place = p->size == p->result && below(2) == 0;
     if (in_place) each.data = element.data;
@@ -228,26 +228,26 @@ static void one(int64_t number)
     for (int i = 0; i < MOST / 8 + 1; i++) bits[i] = (char)(below(256) | below(256));
     const int by_rank = cut_up(n, cut, place);
     const int me = place[rank];
-    const int64_t a = cut[me], mine_n = cut[me + 1] - a, start = by_rank && below(2) ? -1 : a;
+    const int64_t a = cut[me], local_n = cut[me + 1] - a, start = by_rank && below(2) ? -1 : a;
     tally_view all = tally_flat(x, p->dtype, n),
-               mine =
-                   there(tally_flat(x + (size_t)a * p->size, p->dtype, mine_n), device_x, p->size);
+               local =
+                   there(tally_flat(x + (size_t)a * p->size, p->dtype, local_n), device_x, p->size);
     tally_view all_y = tally_flat(y, p->y_type, n),
-               mine_y =
-                   there(tally_flat(y + (size_t)a * tally_dtype_size(p->y_type), p->y_type, mine_n),
-                         device_y, tally_dtype_size(p->y_type));
-    if (p->two) all.next = &all_y, mine.next = &mine_y;
+               local_y = there(
+                   tally_flat(y + (size_t)a * tally_dtype_size(p->y_type), p->y_type, local_n),
+                   device_y, tally_dtype_size(p->y_type));
+    if (p->two) all.next = &all_y, local.next = &local_y;
     if (p->valid && p->two && below(2))
-        all_y.valid = bits, mine_y.valid = bits_there(bits, sizeof bits), mine_y.valid_offset = a;
+        all_y.valid = bits, local_y.valid = bits_there(bits, sizeof bits), local_y.valid_offset = a;
     else if (p->valid)
-        all.valid = bits, mine.valid = bits_there(bits, sizeof bits), mine.valid_offset = a;
-    const tally_view out = there(tally_flat(got, p->info.output, mine_n), device_out, p->result);
+        all.valid = bits, local.valid = bits_there(bits, sizeof bits), local.valid_offset = a;
+    const tally_view out = there(tally_flat(got, p->info.output, local_n), device_out, p->result);
     void *const to = device_out ? device_out : got;
     const int root = (int)below(ranks + 1) - 1;
 
     tally_reduce(cpu, p->op, &all, want);
     memset(got, 0x5a, p->result);
-    tally_status status = tally_mpi_reduce(ctx, p->op, &mine, start, to, root, MPI_COMM_WORLD);
+    tally_status status = tally_mpi_reduce(ctx, p->op, &local, start, to, root, MPI_COMM_WORLD);
     back(got, to, p->result);
     check(!status && ((root >= 0 && root != rank) || !memcmp(got, want, p->result)), "reduce",
           number);
@@ -255,12 +255,12 @@ static void one(int64_t number)
     const tally_scan_options scan = {.exclusive = (int)below(2)};
     const tally_view scanned = tally_flat(want, p->info.output, n);
     tally_scan(cpu, p->op, &all, &scanned, &scan);
-    status = tally_mpi_scan(ctx, p->op, &mine, start, &out, &scan, MPI_COMM_WORLD);
-    back(got, to, (size_t)mine_n * p->result);
-    check(!status && !memcmp(got, want + (size_t)a * p->result, (size_t)mine_n * p->result), "scan",
-          number);
+    status = tally_mpi_scan(ctx, p->op, &local, start, &out, &scan, MPI_COMM_WORLD);
+    back(got, to, (size_t)local_n * p->result);
+    check(!status && !memcmp(got, want + (size_t)a * p->result, (size_t)local_n * p->result),
+          "scan", number);
 
-    windowed(p, &all, &mine, a, start, number);
+    windowed(p, &all, &local, a, start, number);
     if (!mover || (!p->two && !p->valid)) all_reduced(p, number);
 }
 
@@ -279,7 +279,7 @@ static void fields(int64_t number)
     const int on_device = device_fields != NULL, valid = below(3) == 0;
     static unsigned char bits[EACH / 8 + 1];
     for (int i = 0; i < EACH / 8 + 1; i++) bits[i] = (unsigned char)(below(256) | below(256));
-    tally_view mine[FIELDS] = {{0}}, whole[FIELDS], beside[FIELDS], mine_beside[FIELDS];
+    tally_view local[FIELDS] = {{0}}, whole[FIELDS], beside[FIELDS], local_beside[FIELDS];
     const int two = strstr(op, "dot") != NULL; /* with itself, of f32 */
     tally_operator_info info[FIELDS];
     void *results[FIELDS] = {NULL};
@@ -303,18 +303,18 @@ static void fields(int64_t number)
         beside[f] = whole[f];
         if (two) whole[f].next = &beside[f];
         if (valid) whole[f].valid = bits;
-        mine[f] = whole[f];
-        mine[f].valid_offset = valid ? a * whole[f].stride : 0;
+        local[f] = whole[f];
+        local[f].valid_offset = valid ? a * whole[f].stride : 0;
         char *const at = on_device ? device_fields + f * EACH * 8 : x[f];
         if (on_device)
             check(!tally_copy(ctx, at, x[f], sizeof x[f]), "a field to the device", number);
-        mine[f].data = at + (size_t)(a * whole[f].stride) * size;
-        mine[f].n = b - a;
-        if (valid) mine[f].valid = field_bits;
-        mine_beside[f] = mine[f];
-        mine_beside[f].valid = NULL;
-        mine_beside[f].next = NULL;
-        if (two) mine[f].next = &mine_beside[f];
+        local[f].data = at + (size_t)(a * whole[f].stride) * size;
+        local[f].n = b - a;
+        if (valid) local[f].valid = field_bits;
+        local_beside[f] = local[f];
+        local_beside[f].valid = NULL;
+        local_beside[f].next = NULL;
+        if (two) local[f].next = &local_beside[f];
         results[f] = on_device ? device_results + f * EACH * 16 : got[f];
         memset(got[f], 0x5a, sizeof got[f]);
         if (on_device)
@@ -322,7 +322,7 @@ static void fields(int64_t number)
                   number);
         check(!tally_reduce(cpu, op, &whole[f], want[f]), "fields in one process", number);
     }
-    const tally_status status = tally_mpi_fields(ctx, op, mine, count, results, MPI_COMM_WORLD);
+    const tally_status status = tally_mpi_fields(ctx, op, local, count, results, MPI_COMM_WORLD);
     check(!status, "fields", number);
     for (int f = 0; f < count && !status; f++) {
         const size_t bytes =
@@ -348,7 +348,7 @@ static void nccl_fails(void)
                   {FAKE_STREAM, "cudaStreamQuery: uncorrectable ECC error encountered"},
                   {FAKE_MEMORY, "cudaMalloc: out of memory"}};
     double x[64], out[64];
-    const tally_view mine = tally_flat(x, TALLY_F64, 64), to = tally_flat(out, TALLY_F64, 64);
+    const tally_view local = tally_flat(x, TALLY_F64, 64), to = tally_flat(out, TALLY_F64, 64);
     for (int i = 0; i < 64; i++) x[i] = i;
     for (int k = 0; k < 3; k++) {
         if (ranks == 1 && faults[k].fault == FAKE_SEND) continue; /* there is nobody to send to */
@@ -356,20 +356,20 @@ static void nccl_fails(void)
         if (faults[k].fault == FAKE_MEMORY)
             cudaFree(nccl.memory), nccl.memory = NULL, nccl.bytes = 0;
         fake_fault = faults[k].fault;
-        refused(tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD), TALLY_IO,
+        refused(tally_mpi_allreduce_by(ctx, "sum", &local, &to, mover, MPI_COMM_WORLD), TALLY_IO,
                 faults[k].says);
         fake_fault = FAKE_WELL;
         if (faults[k].fault == FAKE_MEMORY) continue; /* before anything moved */
-        refused(tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD), TALLY_IO,
+        refused(tally_mpi_allreduce_by(ctx, "sum", &local, &to, mover, MPI_COMM_WORLD), TALLY_IO,
                 "was ended by an earlier failure");
         tally_mpi_nccl_close(&nccl);
         check(!tally_mpi_nccl_open(&nccl, MPI_COMM_WORLD), "opened again", k);
     }
     fake_host = rank == ranks - 1 ? out : NULL;
-    refused(tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD), TALLY_INVALID,
+    refused(tally_mpi_allreduce_by(ctx, "sum", &local, &to, mover, MPI_COMM_WORLD), TALLY_INVALID,
             "out: it is host memory");
     fake_host = NULL;
-    check(!tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD) &&
+    check(!tally_mpi_allreduce_by(ctx, "sum", &local, &to, mover, MPI_COMM_WORLD) &&
               out[63] == 63. * ranks,
           "after failures", -1);
 }

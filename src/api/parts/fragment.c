@@ -123,7 +123,7 @@ static tally_status add_view(tally_fragment *f, tally_view *in, tally_view *next
     assert(in->n > 0);
     assert(in->next == next);
     tally *const ctx = f->ctx;
-    tl_host_copies copies = {.ctx = ctx};
+    TL_HOST_COPIES(copies, ctx);
     const int64_t n = in->n; /* a normal view without sequences has n 0 */
     tl_inputs_normal(in);
     if (next) tl_inputs_normal(next);
@@ -131,11 +131,8 @@ static tally_status add_view(tally_fragment *f, tally_view *in, tally_view *next
         return append_flat(f, in->data, start, n);
 
     ctx->device->on_processors += in->rows * n;
-    tally_status status = tl_inputs_bring(&copies, in, next);
-    if (!status)
-        status = f->sum_bytes ? add_to_sums(f, in, start, n) : append_rows(f, in, start, n);
-    tl_host_close(&copies);
-    return status;
+    TL_TRY(tl_inputs_bring(&copies, in, next));
+    return f->sum_bytes ? add_to_sums(f, in, start, n) : append_rows(f, in, start, n);
 }
 
 tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view *x, int64_t start,
@@ -241,16 +238,16 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
         return tl_invalid(f->ctx, "out is NULL: must have space for %s%s",
                           f->rows > 1 ? "a result" : "one result",
                           f->rows > 1 ? " of each sequence" : "");
-    tl_host_copies copies = {.ctx = f->ctx};
-    tally_status status = tl_fragment_whole(f->ctx, f);
-    if (!status) status = tl_host_copy(&copies, &out, 0, f->rows * f->plan.op->result_bytes, 1);
-    if (!status && f->totals)
-        status = tl_totals_result(f->ctx, f->totals, f->rows, f->plan.op->out, "sequence", out);
-    else if (!status)
+    TL_HOST_COPIES(copies, f->ctx);
+    TL_TRY(tl_fragment_whole(f->ctx, f));
+    TL_TRY(tl_host_copy(&copies, &out, 0, f->rows * f->plan.op->result_bytes, 1));
+    if (f->totals)
+        TL_TRY(tl_totals_result(f->ctx, f->totals, f->rows, f->plan.op->out, "sequence", out));
+    else
         tl_rows_lower(&(tl_lowering){&f->slabs, f->exact, &f->plan, out}, tally_threads(f->ctx),
                       f->rows);
 
-    return tl_host_end(&copies, status);
+    return tl_host_back(&copies);
 }
 
 static void lower_rows(void *with, int64_t a, int64_t b)
@@ -288,12 +285,12 @@ void tally_fragment_range(const tally_fragment *f, int64_t *start, int64_t *end)
 int64_t tally_fragment_ranges(const tally_fragment *f, int64_t first, int64_t count,
                               int64_t *starts, int64_t *ends)
 {
-    const int64_t all = f ? f->slabs.count : 0;
-    for (int64_t i = 0; i < count && first >= 0 && first + i < all; i++) {
+    const int64_t available = f ? f->slabs.count : 0;
+    for (int64_t i = 0; i < count && first >= 0 && first + i < available; i++) {
         if (starts) starts[i] = f->slabs.slab[first + i]->start;
         if (ends) ends[i] = f->slabs.slab[first + i]->end;
     }
-    return all;
+    return available;
 }
 
 void tally_fragment_about(const tally_fragment *f, tally_fragment_info *info)

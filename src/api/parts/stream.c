@@ -23,11 +23,11 @@ int64_t tally_stream_room(const tally_stream *s, int64_t n)
     if (!s) return 0;
     if (n < 0 && s->verb == TL_REDUCE) return s->rows;
     if (s->verb == TL_REDUCE || (n < 0 && s->verb == TL_SCAN)) return 0;
-    int64_t all = s->verb == TL_SCAN ? 0 : s->kept;
-    if (__builtin_add_overflow(all, n < 0 ? 0 : n, &all) ||
-        __builtin_mul_overflow(all, s->rows, &all))
+    int64_t needed = s->verb == TL_SCAN ? 0 : s->kept;
+    if (__builtin_add_overflow(needed, n < 0 ? 0 : n, &needed) ||
+        __builtin_mul_overflow(needed, s->rows, &needed))
         return INT64_MAX;
-    return all;
+    return needed;
 }
 
 /* Checks that the stream can take n more elements of each sequence. */
@@ -100,9 +100,8 @@ static tally_status push_in_place(tally_stream *s, const void *x, int64_t n, voi
 {
     assert(n > 0);
     const int64_t results = results_of_push(s, n);
-    tl_host_copies copies = {.ctx = s->ctx};
+    TL_HOST_COPIES(copies, s->ctx);
     void *from = (void *)(uintptr_t)x;
-    tally_status status = TALLY_OK;
 
     /* counted: elements were left out in an earlier push */
     const int exact = s->plan.exact != NULL;
@@ -114,17 +113,16 @@ static tally_status push_in_place(tally_stream *s, const void *x, int64_t n, voi
 
     if (exact) s->device->on_processors += n;
     if (exact || is_mixed(s, x, out)) {
-        status = tl_host_copy(&copies, &from, 0, n * s->plan.op->elem_bytes, 0);
-        if (!status && results)
-            status = tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1);
+        TL_TRY(tl_host_copy(&copies, &from, 0, n * s->plan.op->elem_bytes, 0));
+        if (results) TL_TRY(tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1));
     }
 
     TL_LAW_FP;
-    if (!status && exact && s->verb == TL_REDUCE) {
+    if (exact && s->verb == TL_REDUCE) {
         tl_exact_slab(s->exact, &s->plan, tally_threads(s->ctx), from, n);
-    } else if (!status && exact) {
+    } else if (exact) {
         tl_exact_scan_push(s->exact, &s->plan, s->scan.exclusive, from, n, out);
-    } else if (!status) {
+    } else {
         tl_push p = {.verb = s->verb,
                      .plan = &s->plan,
                      .x = from,
@@ -132,11 +130,11 @@ static tally_status push_in_place(tally_stream *s, const void *x, int64_t n, voi
                      .out = out,
                      .counter = &s->scan.done,
                      .scan = &s->scan};
-        status = s->device->calls->push(s->device, s->ctx, &p);
+        TL_TRY(s->device->calls->push(s->device, s->ctx, &p));
     }
 
-    if (!status) s->pushed += n;
-    return tl_host_end(&copies, status);
+    s->pushed += n;
+    return tl_host_back(&copies);
 }
 
 tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *out,
@@ -154,7 +152,6 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
 
 tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
 {
-    tally_status status = TALLY_OK;
     if (produced) *produced = 0;
     if (!s) return tl_invalid(NULL, "stream is NULL");
     if (s->finished) return tl_invalid(s->ctx, "stream is finished already");
@@ -163,18 +160,18 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         return tl_invalid(s->ctx, "out is NULL: must have space for %ld results",
                           tally_stream_room(s, -1));
     const int64_t each = tally_stream_results(s, -1), results = each * s->rows;
-    tl_host_copies copies = {.ctx = s->ctx};
+    TL_HOST_COPIES(copies, s->ctx);
     const int by_rows = s->many && s->verb == TL_REDUCE && !s->plan.exact && !s->totals;
     if (!by_rows) TL_TRY(tl_host_copy(&copies, &out, 0, results * s->plan.op->result_bytes, 1));
 
     TL_LAW_FP;
     if (s->totals && s->verb == TL_REDUCE) {
-        status = tl_totals_result(s->ctx, s->totals, s->rows, s->plan.op->out,
-                                  s->groups ? "group" : "sequence", out);
+        TL_TRY(tl_totals_result(s->ctx, s->totals, s->rows, s->plan.op->out,
+                                s->groups ? "group" : "sequence", out));
     } else if (s->groups) {
         tl_counters_results(s->groups, out);
     } else if (by_rows) {
-        status = tl_stream_lower_rows(s, out);
+        TL_TRY(tl_stream_lower_rows(s, out));
     } else if (s->verb == TL_REDUCE && s->plan.exact) {
         tl_rows_lower(&(tl_lowering){NULL, s->exact, &s->plan, out}, tally_threads(s->ctx),
                       s->rows);
@@ -182,15 +179,14 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         tl_counter_lower(&s->scan.done, &s->plan, out);
     } else if (s->steps) {
         const tally_view to = {out, s->plan.op->out, s->rows, each, each, 1};
-        status = tl_steps_finish(s, &to);
+        TL_TRY(tl_steps_finish(s, &to));
     }
 
-    status = tl_host_end(&copies, status);
-
     /* if memory ran out, all data is still there, and finish may be called again */
-    s->finished = !status;
-    if (produced && !status) *produced = results;
-    return status;
+    TL_TRY(tl_host_back(&copies));
+    s->finished = 1;
+    if (produced) *produced = results;
+    return TALLY_OK;
 }
 
 void tally_stream_close(tally_stream *s)
@@ -370,20 +366,18 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
     tally_view to = *out, none = tally_flat(NULL, s->plan.op->dtype, 0);
     none.rows = s->rows;
     to.n = results;
-    tally_status status = tl_check_output(s->ctx, s->plan.op, &none, &to, results, 0);
-    if (!status && results == 1 && (to.row_stride == 1 || s->rows == 1))
+    TL_TRY(tl_check_output(s->ctx, s->plan.op, &none, &to, results, 0));
+    if (results == 1 && (to.row_stride == 1 || s->rows == 1))
         return tally_stream_finish(s, to.data, NULL);
-    tl_host_copies copies = {.ctx = s->ctx};
-    if (!status) status = tl_host_view(&copies, &to, bytes, 1);
-    char *const dense = status ? NULL : malloc((size_t)(s->rows * results * bytes) + 1);
-    if (!status && !dense)
-        status = tl_no_memory(s->ctx, (size_t)(s->rows * results * bytes), "the results");
-    if (!status) status = tally_stream_finish(s, dense, NULL);
-    for (int64_t r = 0; r < s->rows && !status; r++)
+    TL_HOST_COPIES(copies, s->ctx);
+    TL_TRY(tl_host_view(&copies, &to, bytes, 1));
+    TL_FREED char *const dense = malloc((size_t)(s->rows * results * bytes) + 1);
+    if (!dense) return tl_no_memory(s->ctx, (size_t)(s->rows * results * bytes), "the results");
+    TL_TRY(tally_stream_finish(s, dense, NULL));
+    for (int64_t r = 0; r < s->rows; r++)
         tl_copy_strided((char *)to.data + r * to.row_stride * bytes, to.stride,
                         dense + r * results * bytes, 1, results, bytes);
-    free(dense);
-    return tl_host_end(&copies, status);
+    return tl_host_back(&copies);
 }
 
 /* ---- groups: many sequences that grow in any order (cpu/grid/grid.h) ---- */

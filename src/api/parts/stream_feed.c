@@ -18,24 +18,20 @@ static tally_status feed(tally_stream *s, const tally_view *in, const tally_view
     assert(!s->many);
     tl_counter *const done = &s->scan.done, nodes;
     tl_feed f;
-    tally_status status = tl_feed_open(s->ctx, &s->plan, tl_has_absent(in) || done->counted, 0, &f);
-    if (status) return status;
+    TL_TRY(tl_feed_open(s->ctx, &s->plan, tl_has_absent(in) || done->counted, 0, &f));
 
     TL_LAW_FP;
     if (f.counted) tl_counter_raise(done, s->plan.op);
+    if (s->verb == TL_SCAN)
+        return tl_feed_scan(s->ctx, &f, in, out, &s->scan, s->seeded ? s->init : NULL);
 
-    if (s->verb == TL_SCAN) {
-        status = tl_feed_scan(s->ctx, &f, in, out, &s->scan, s->seeded ? s->init : NULL);
-    } else {
-        tl_slab *const slab = tl_slab_new(done->end, done->end + in->n, 1, s->plan.op, f.counted);
-        status = slab ? tl_feed_slab(s->ctx, &f, in, slab)
-                      : tl_no_memory(s->ctx, sizeof nodes, "a push");
-        if (!status) tl_slab_get(slab, 0, &nodes);
-        if (!status) tl_counter_append(done, s->plan.op, &nodes);
-        free(slab);
-    }
-
-    return status;
+    TL_FREED tl_slab *const slab =
+        tl_slab_new(done->end, done->end + in->n, 1, s->plan.op, f.counted);
+    if (!slab) return tl_no_memory(s->ctx, sizeof nodes, "a push");
+    TL_TRY(tl_feed_slab(s->ctx, &f, in, slab));
+    tl_slab_get(slab, 0, &nodes);
+    tl_counter_append(done, s->plan.op, &nodes);
+    return TALLY_OK;
 }
 
 static tally_status no_nodes(const tally_stream *s)
@@ -46,19 +42,16 @@ static tally_status no_nodes(const tally_stream *s)
 static tally_status grid_to_slab(tally_stream *s)
 {
     assert(s->many);
-    tally_status status = TALLY_OK;
-    if (!s->grid) return status;
+    if (!s->grid) return TALLY_OK;
 
     if (s->pushed) {
         tl_slab *const slab = tl_slab_new(0, s->pushed, s->rows, s->plan.op, 0);
-        if (slab) status = s->grid->calls->nodes(s->ctx, s->grid, slab);
-        if (status)
-            free(slab);
-        else if (!tl_slabs_append(&s->slabs, slab))
-            status = no_nodes(s);
+        const tally_status status = slab ? s->grid->calls->nodes(s->ctx, s->grid, slab) : TALLY_OK;
+        if (status) free(slab);
+        if (status) return status;
+        if (!tl_slabs_append(&s->slabs, slab)) return no_nodes(s);
     }
 
-    if (status) return status;
     tl_grid_close(s->grid);
     s->grid = NULL;
     s->on_device = 0;
@@ -248,12 +241,11 @@ static tally_status push_host(tally_stream *s, const tally_view *in)
 {
     assert(in->n > 0);
     tally_view from = *in, none = *in;
-    tl_host_copies copies = {.ctx = s->ctx};
+    TL_HOST_COPIES(copies, s->ctx);
     none.n = 0;
     s->device->on_processors += in->rows * in->n;
-    tally_status status = tl_inputs_bring(&copies, &from, NULL);
-    if (!status) status = push_rows(s, &from, &none);
-    return tl_host_end(&copies, status);
+    TL_TRY(tl_inputs_bring(&copies, &from, NULL));
+    return push_rows(s, &from, &none);
 }
 
 /* Elements in memory of any kind. If the device does not support it or has no memory, the
@@ -264,14 +256,14 @@ static tally_status push_device(tally_stream *s, const tally_view *in)
     assert(in->n > 0);
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1), bytes = s->plan.op->elem_bytes;
     tally_view from = *in;
-    tl_host_copies copies = {.ctx = s->ctx};
+    TL_HOST_COPIES(copies, s->ctx);
     int foreign;
 
     /* here the processors' grid is empty */
     if (!s->pushed && !s->on_device && s->grid) grid_to_slab(s);
 
     if (!s->grid && left) { /* to the end of a block */
-        const tally_view a = tl_view_part(in, 0, left < in->n ? left : in->n, bytes),
+        const tally_view a = tl_view_part(in, 0, tl_min(left, in->n), bytes),
                          b = tl_view_part(in, a.n, in->n - a.n, bytes);
         const tally_status status = push_host(s, &a);
         return status || !b.n ? status : push_device(s, &b);
@@ -283,7 +275,6 @@ static tally_status push_device(tally_stream *s, const tally_view *in)
     tally_status status = is_foreign(s, in->data, &foreign);
     if (!status && foreign) status = tl_host_view(&copies, &from, bytes, 0);
     if (!status) status = s->grid->calls->push(s->ctx, s->grid, tally_threads(s->ctx), &from, NULL);
-    tl_host_close(&copies);
     if (!status) s->pushed += in->n;
     return !status || !continue_on_host(s) ? status : push_host(s, in);
 }
@@ -322,7 +313,7 @@ tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view 
                                     tally_view *out)
 {
     if (s->totals) return add_totals(s, in, out);
-    tl_host_copies copies = {.ctx = s->ctx};
+    TL_HOST_COPIES(copies, s->ctx);
     const int64_t pushed = s->pushed;
     int for_device;
     tally_status status = is_for_device(s, in, &for_device);
@@ -339,7 +330,7 @@ tally_status tl_stream_push_checked(tally_stream *s, tally_view *in, tally_view 
         status = tl_host_view(&copies, out, s->plan.op->result_bytes, 1);
     if (!status) status = push(s, in, out);
     if (!status) s->pushed = pushed + in->n;
-    status = tl_host_end(&copies, status);
+    if (!status) status = tl_host_back(&copies);
     s->broken |= status && s->pushed != pushed;
     return status;
 }
@@ -348,25 +339,25 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out)
 {
     const int threads = tally_threads(s->ctx);
     const int64_t bytes = s->rows * s->plan.op->result_bytes;
-    tl_host_copies copies = {.ctx = s->ctx};
-    tally_status status = TALLY_OK;
+    TL_HOST_COPIES(copies, s->ctx);
 
     if (s->on_device) {
+        TL_HOST_COPIES(foreign_copy, s->ctx);
         void *to = out;
         int foreign;
-        status = is_foreign(s, out, &foreign);
-        if (!status && foreign) status = tl_host_copy(&copies, &to, 0, bytes, 1);
+        tally_status status = is_foreign(s, out, &foreign);
+        if (!status && foreign) status = tl_host_copy(&foreign_copy, &to, 0, bytes, 1);
         if (!status) status = s->grid->calls->result(s->ctx, s->grid, threads, to);
-        status = tl_host_end(&copies, status);
+        if (!status) status = tl_host_back(&foreign_copy);
         if (!status || !continue_on_host(s)) return status;
     }
 
-    status = tl_host_copy(&copies, &out, 0, bytes, 1);
-    if (!status && !s->grid)
+    TL_TRY(tl_host_copy(&copies, &out, 0, bytes, 1));
+    if (!s->grid)
         tl_rows_lower(&(tl_lowering){&s->slabs, NULL, &s->plan, out}, threads, s->rows);
-    else if (!status && s->rows)
-        status = s->grid->calls->result(s->ctx, s->grid, threads, out);
-    return tl_host_end(&copies, status);
+    else if (s->rows)
+        TL_TRY(s->grid->calls->result(s->ctx, s->grid, threads, out));
+    return tl_host_back(&copies);
 }
 
 tally_status tl_stream_start(tally_stream *s, const tl_slabs *slabs)

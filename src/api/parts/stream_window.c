@@ -78,11 +78,12 @@ static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t a
     const tl_form form = {TL_FORM_STATES, s->plan.op, s->plan.op, s->plan.par, 0};
     const int64_t cells = n * s->rows;
     tally_view part = *in, next = in->next ? *in->next : *in;
-    tl_gathered dense = {.memory = NULL}, counts = {.memory = NULL};
-    tally_status status = tl_has_absent(in) ? add_valid(s) : TALLY_OK;
-    if (!status) status = reserve(s, n);
+    TL_GATHERED(dense);
+    TL_GATHERED(counts);
+    if (tl_has_absent(in)) TL_TRY(add_valid(s));
+    TL_TRY(reserve(s, n));
 
-    if (!status && s->rows == 1 && !tl_has_inputs(in) && !k->valid) {
+    if (s->rows == 1 && !tl_has_inputs(in) && !k->valid) {
         tl_copy_strided(k->x[0] + k->held_count * elem(s), 1,
                         (const char *)in->data + at * in->stride * elem(s), in->stride, n, elem(s));
         k->held_count += n;
@@ -96,22 +97,20 @@ static tally_status store_steps(tally_stream *s, const tally_view *in, int64_t a
     }
 
     part.next = in->next ? &next : NULL;
-    if (!status) status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, &dense);
-    if (!status && k->valid) status = tl_gather_numbers(s->ctx, &form, &part, &s->plan, 0, &counts);
-    for (int i = 0; i < s->plan.op->inputs && !status; i++)
+    TL_TRY(tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, &dense));
+    if (k->valid) TL_TRY(tl_gather_numbers(s->ctx, &form, &part, &s->plan, 0, &counts));
+    for (int i = 0; i < s->plan.op->inputs; i++)
         memcpy(k->x[i] + k->held_count * s->rows * elem(s), (i ? dense.second : dense.view).data,
                (size_t)(cells * elem(s)));
 
-    if (!status && k->valid) {
+    if (k->valid) {
         const float *const there = counts.view.data; /* NaN: absent */
         for (int64_t i = 0; i < cells; i++)
             k->valid[k->held_count * s->rows + i] = there[i] == there[i];
     }
 
-    if (!status) k->held_count += n;
-    free(dense.memory);
-    free(counts.memory);
-    return status;
+    k->held_count += n;
+    return TALLY_OK;
 }
 
 /* Removes the steps before the window of result number `centre`. */
@@ -165,7 +164,7 @@ static tally_status run_stored(tally_stream *s, const tl_ranges *used, const tal
     const struct tl_steps *k = s->steps;
     const int64_t n = used->n, cells = n * s->rows;
     tally_view in = {k->x[0], s->plan.op->dtype, s->rows, n, 1, s->rows}, next = in;
-    unsigned char *bits = NULL;
+    TL_FREED unsigned char *bits = NULL;
 
     if (s->plan.op->inputs == 2) {
         next.data = k->x[1];
@@ -179,9 +178,7 @@ static tally_status run_stored(tally_stream *s, const tl_ranges *used, const tal
         in.valid = bits;
     }
 
-    const tally_status status = run_windows(s, &in, used, out);
-    free(bits);
-    return status;
+    return run_windows(s, &in, used, out);
 }
 
 /* The next results of n steps; the window of the first one has its centre at step `first`. */
@@ -203,17 +200,15 @@ static tally_status run_edge(tally_stream *s, int64_t a, int64_t b, int64_t end,
 {
     const int64_t bytes = s->plan.op->result_bytes, first = s->steps->first, n = end - first;
     if (a >= b) return TALLY_OK;
-    char *const results = malloc((size_t)(n * s->rows * bytes) + 1);
+    TL_FREED char *const results = malloc((size_t)(n * s->rows * bytes) + 1);
     if (!results) return tl_no_memory(s->ctx, (size_t)(n * s->rows * bytes), "windows at an edge");
-    const tally_view all = {results, s->plan.op->out, s->rows, n, 1, s->rows};
+    const tally_view whole_view = {results, s->plan.op->out, s->rows, n, 1, s->rows};
     const tl_ranges used = ranges_of(s, &s->window, n, a - first, b - a);
-    const tally_status status = run_stored(s, &used, &all);
-    for (int64_t i = a; i < b && !status; i++)
+    TL_TRY(run_stored(s, &used, &whole_view));
+    for (int64_t i = a; i < b; i++)
         tl_copy_strided((char *)out->data + (i - a) * out->stride * bytes, out->row_stride,
                         results + (i - first) * s->rows * bytes, 1, s->rows, bytes);
-    free(results);
-
-    return status;
+    return TALLY_OK;
 }
 
 static int64_t next_centre(const tally_stream *s)
@@ -238,20 +233,18 @@ static tally_status compute_known(tally_stream *s, int64_t end, const tally_view
     tally_window_options full = s->window;
 
     full.edges = TALLY_EDGES_VALID;
-    tally_status status = run_edge(s, a, middle, tl_min(middle + s->window.after, end), out);
-    if (!status && middle < b) {
+    TL_TRY(run_edge(s, a, middle, tl_min(middle + s->window.after, end), out));
+    if (middle < b) {
         const tally_view to = tl_view_part(out, middle - a, b - middle, bytes);
         tl_ranges used = ranges_of(s, &full, b - middle + s->kept, full.before, b - middle);
         used.number += middle - a;
         assert(s->steps->first == middle - s->window.before);
-        status = run_stored(s, &used, &to);
+        TL_TRY(run_stored(s, &used, &to));
     }
 
-    if (!status) {
-        s->given += b - a;
-        drop_steps(s, b);
-    }
-    return status;
+    s->given += b - a;
+    drop_steps(s, b);
+    return TALLY_OK;
 }
 
 tally_status tl_steps_open(tally_stream *s)
@@ -265,15 +258,15 @@ static tally_status push_in_place(tally_stream *s, const tally_view *in, const t
 {
     const int64_t bytes = s->plan.op->result_bytes, given = s->given, n = in->n, kept = s->kept;
     tally_window_options full = s->window;
-    tally_view all = *in, next;
+    tally_view whole_view = *in, next;
     if (kept) TL_TRY(store_steps(s, in, 0, kept));
     TL_TRY(compute_known(s, s->pushed + kept, out));
 
     full.edges = TALLY_EDGES_VALID;
-    if (in->next) next = *in->next, all.next = &next;
+    if (in->next) next = *in->next, whole_view.next = &next;
     const tl_ranges used = ranges_of(s, &full, n, full.before, n - kept);
     const tally_view to = tl_view_part(out, s->given - given, n - kept, bytes);
-    TL_TRY(run_windows(s, &all, &used, &to));
+    TL_TRY(run_windows(s, &whole_view, &used, &to));
 
     s->given += n - kept;
     s->steps->held_count = 0;

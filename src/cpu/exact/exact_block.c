@@ -93,18 +93,32 @@ TL_INLINE int64_t parts_of(tl_exact_block *b, int levels, vreal sum[][UNROLL], c
 {
     int64_t outside = 0;
     for (int l = 0; l < levels; l++) {
-        uint64_t all = 0; /* wraps if a register overflowed */
+        uint64_t total = 0; /* wraps if a register overflowed */
         for (int u = 0; u < UNROLL; u++) {
             const vint part = (vint)sum[l][u] - (vint)start[l];
             for (int j = 0; j < LANES; j++) {
                 outside |= (int64_t)(((uint64_t)part[j] + ((uint64_t)1 << 51)) >> 52);
-                all += (uint64_t)part[j];
+                total += (uint64_t)part[j];
             }
         }
-        b->part[l] = (int64_t)all;
+        b->part[l] = (int64_t)total;
     }
 
     return outside;
+}
+
+/* Sets the units of the levels, and the numbers at which their sums start. */
+TL_INLINE void begin_sums(tl_exact_block *b, int levels, vreal sum[][UNROLL], vreal *start)
+{
+    int unit = b->top + LOG_N - 49;
+    for (int l = 0; l < levels; l++) {
+        if (unit < -1074) unit = -1074;
+        b->unit[l] = unit;
+        start[l] = (vreal){0} + 1.5 * power(52 + unit);
+        unit += LOG_N - 51;
+        TL_UNROLL
+        for (int u = 0; u < UNROLL; u++) sum[l][u] = start[l];
+    }
 }
 
 TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int without, int bytes)
@@ -114,19 +128,10 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
     vreal most = {0};
     vsmall most_f32 = {0};
     vint cut = {0}, nan = {0};
-    int unit = b->top + LOG_N - 49;
     const int way = tl_prefetch_way();
     const int64_t prefetch_distance = tl_prefetch_distance(way);
 
-    for (int l = 0; l < levels; l++) {
-        if (unit < -1074) unit = -1074;
-        b->unit[l] = unit;
-        start[l] = (vreal){0} + 1.5 * power(52 + unit);
-        unit += LOG_N - 51;
-        TL_UNROLL
-        for (int u = 0; u < UNROLL; u++) sum[l][u] = start[l];
-    }
-
+    begin_sums(b, levels, sum, start);
     for (int64_t i = 0; i < n; i += STEP) {
         tl_prefetch_bytes(x + i * bytes, STEP * (size_t)bytes, prefetch_distance, way, 0);
         TL_UNROLL
@@ -190,16 +195,16 @@ static int block_f64(const void *x, int64_t n, tl_exact_block *b) { return choos
 #define HIGHEST(name, bits, infinity, bias) \
     static int name(const void *x, int64_t n, int *special) \
     { \
-        bits most = 0, all = 0; \
+        bits most = 0, largest = 0; \
         for (int64_t i = 0; i < n; i++) { \
             bits v; \
             memcpy(&v, (const char *)x + (size_t)i * sizeof v, sizeof v); \
             v = (bits)(v << 1) >> 1; \
-            all = v > all ? v : all; \
+            largest = v > largest ? v : largest; \
             v = v < (infinity) ? v : 0; \
             most = v > most ? v : most; \
         } \
-        *special = all >= (infinity); \
+        *special = largest >= (infinity); \
         return (int)(most / ((infinity) & -(infinity))) - (bias); \
     }
 HIGHEST(highest_f32, uint32_t, 0x7f800000u, 127)

@@ -48,11 +48,11 @@ static void add_shares(void *data, const tl_worker *worker)
 static void add_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t stride,
                      int64_t n)
 {
-    slab_work all = {e, plan, x, stride, n};
+    slab_work work = {e, plan, x, stride, n};
     if (threads == 1 || n * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
         tl_exact_add(e, plan, x, stride, n);
     else
-        tl_parallel(threads, (n + SHARE - 1) / SHARE, add_shares, &all);
+        tl_parallel(threads, (n + SHARE - 1) / SHARE, add_shares, &work);
 }
 
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n)
@@ -93,8 +93,8 @@ static tally_status part(tl_thread *t, const tl_part *p) { return add_part(t, p,
 
 static tally_status strided(tl_thread *t, const tl_sequence *s)
 {
-    const tl_part all = {.x = s->x, .y = s->y, .n = s->n, .first = 1, .last = 1};
-    return add_part(t, &all, s->x_stride);
+    const tl_part whole = {.x = s->x, .y = s->y, .n = s->n, .first = 1, .last = 1};
+    return add_part(t, &whole, s->x_stride);
 }
 
 /* ---- columns ---- */
@@ -166,8 +166,9 @@ static tally_status columns(tally *ctx, int threads, const tl_call *call)
     tl_exact *joined = need ? malloc(need) : NULL;
 
     if (joined) tl_exact_begin(joined, (int)in->rows * (int)sums);
-    column_work all = {call, parts, joined};
-    const int failed = (need && !joined) || !tl_parallel(threads, strips * parts, add_strips, &all);
+    column_work work = {call, parts, joined};
+    const int failed =
+        (need && !joined) || !tl_parallel(threads, strips * parts, add_strips, &work);
     for (int64_t c = 0; joined && !failed && c < in->rows; c++)
         lower(&joined[c * (int64_t)sums], call, c);
     free(joined);

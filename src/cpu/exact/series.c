@@ -152,10 +152,10 @@ static tally_status scan_next(tl_thread *t, tl_line line, int64_t n, int first)
     }
 
     /* Each part is summed first; then it is scanned from the sum of all parts before it. */
-    part_work all = {plan, line, n, n / threads, threads, exclusive, e};
-    tl_for(threads, threads - 1, sum_part, &all);
+    part_work work = {plan, line, n, n / threads, threads, exclusive, e};
+    tl_for(threads, threads - 1, sum_part, &work);
     for (int k = 1; k < threads; k++) tl_exact_join(e + k * sums, e + (k - 1) * sums, sums, 1);
-    tl_for(threads, threads, scan_part, &all);
+    tl_for(threads, threads, scan_part, &work);
     memcpy(e, e + (threads - 1) * sums, (size_t)sums * sizeof *e);
 
     return TALLY_OK;
@@ -278,14 +278,14 @@ static void compute_ranges(void *data, int64_t first, int64_t stop)
 
 void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, tl_line line)
 {
-    range_work all = {plan, s, line};
+    range_work work = {plan, s, line};
     int64_t from, end, share = SHARE;
     if (s->results <= 0) return;
 
     /* A chunk first adds all elements of its first range, so chunks of long ranges are longer. */
     tl_range_at(s, s->results / 2, &from, &end);
     if (end - from > 8 * SHARE) share = (end - from) / 8;
-    tl_for_parts(threads, s->results, share, compute_ranges, &all);
+    tl_for_parts(threads, s->results, share, compute_ranges, &work);
 }
 
 /* ---- windows ---- */

@@ -357,10 +357,10 @@ int tl_counters_push(tl_counters *c, const void *x, const int32_t *codes, int64_
     if (*bad < n) return 1;
     *bad = -1;
     if (!reserve_groups(c, groups)) return 0;
-    push_work all = {c, x, codes, n, 0};
+    push_work work = {c, x, codes, n, 0};
     tl_for(n < PARALLEL_LEAST || groups < PARALLEL_GROUPS ? 1 : c->parts, c->parts, push_chunk,
-           &all);
-    return !all.failed;
+           &work);
+    return !work.failed;
 }
 
 /* ---- results ---- */
@@ -383,21 +383,21 @@ static void lower_exact(const tl_counters *c, const part *a, int64_t at, void *o
 static void lower_group(const tl_counters *c, const part *a, int64_t at, void *out)
 {
     const group *const g = &a->groups[at];
-    tl_counter all;
-    tl_counter_init(&all, 0);
-    all.end = g->n;
+    tl_counter nodes;
+    tl_counter_init(&nodes, 0);
+    nodes.end = g->n;
 
-    for (int64_t left = g->n; left; left &= ~((int64_t)1 << all.level[all.count++])) {
-        all.level[all.count] = (unsigned char)tl_top_level(left);
-        memcpy(all.node[all.count].bytes,
-               block_at(c, a, g->size, g->block) + (size_t)all.count * c->item, c->item);
+    for (int64_t left = g->n; left; left &= ~((int64_t)1 << nodes.level[nodes.count++])) {
+        nodes.level[nodes.count] = (unsigned char)tl_top_level(left);
+        memcpy(nodes.node[nodes.count].bytes,
+               block_at(c, a, g->size, g->block) + (size_t)nodes.count * c->item, c->item);
     }
 
     if (g->buffer)
         tl_push_slab(&c->plan, 1, a->buffers + (size_t)(g->buffer - 1) * BUFFER,
-                     a->buffer_fill[g->buffer - 1], &all);
+                     a->buffer_fill[g->buffer - 1], &nodes);
 
-    tl_counter_lower(&all, &c->plan, out);
+    tl_counter_lower(&nodes, &c->plan, out);
 }
 
 typedef struct {
@@ -422,7 +422,7 @@ static void write_results(void *data, int64_t first, int64_t end)
 
 void tl_counters_results(const tl_counters *c, void *out)
 {
-    results_work all = {c, out};
+    results_work work = {c, out};
     tl_for_parts(c->groups < PARALLEL_LEAST ? 1 : c->parts, c->groups, RESULTS, write_results,
-                 &all);
+                 &work);
 }

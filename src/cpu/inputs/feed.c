@@ -48,6 +48,9 @@ void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, i
                             .absent = absent};
 }
 
+/* Elements that are freed where the block ends; `prepare` follows at once. */
+#define PREPARED(name) __attribute__((cleanup(tl_prepared_free))) tl_prepared name
+
 static tally_status prepare(tally *ctx, const tl_feed *f, const tally_view *in, tl_prepared *r)
 {
     *r = (tl_prepared){.plan = f->plan, .count = f->count};
@@ -73,17 +76,15 @@ static tally_status slab_by_kernels(tally *ctx, const tl_feed *f, const tl_prepa
 {
     const int threads = threads_of(ctx), counts = f->counted && !keeps_count(&f->form);
     const int64_t rows = r->work.rows;
-    const size_t bytes = f->form.op->state_bytes, all = (size_t)(slab->count * rows);
-    unsigned char *const node_states = malloc(all * bytes + 1);
-    int64_t *const kept = counts ? malloc(all * sizeof *kept + 1) : NULL;
-    tally_status status = TALLY_OK;
+    const size_t bytes = f->form.op->state_bytes, states = (size_t)(slab->count * rows);
+    TL_FREED unsigned char *const node_states = malloc(states * bytes + 1);
+    TL_FREED int64_t *const kept = counts ? malloc(states * sizeof *kept + 1) : NULL;
 
-    if (!node_states || (counts && !kept)) status = tl_no_memory(ctx, all * bytes, "nodes");
-    if (!status) status = tl_slab_nodes(ctx, &r->plan, threads, &r->work, slab, node_states);
-    if (!status && counts)
-        status =
-            tl_slab_nodes(ctx, &r->count, threads, &r->count_work, slab, (unsigned char *)kept);
-    for (int node = 0; node < slab->count && !status; node++) {
+    if (!node_states || (counts && !kept)) return tl_no_memory(ctx, states * bytes, "nodes");
+    TL_TRY(tl_slab_nodes(ctx, &r->plan, threads, &r->work, slab, node_states));
+    if (counts)
+        TL_TRY(tl_slab_nodes(ctx, &r->count, threads, &r->count_work, slab, (unsigned char *)kept));
+    for (int node = 0; node < slab->count; node++) {
         const size_t at = (size_t)(node * rows);
         if (!f->counted)
             memcpy(tl_slab_state(slab, node, first), node_states + at * bytes,
@@ -97,9 +98,7 @@ static tally_status slab_by_kernels(tally *ctx, const tl_feed *f, const tl_prepa
         }
     }
 
-    free(node_states);
-    free(kept);
-    return status;
+    return TALLY_OK;
 }
 
 /* Rows first .. first + count - 1 of a view. */
@@ -123,24 +122,22 @@ tally_status tl_feed_rows(tally *ctx, const tl_feed *f, const tally_view *in, co
 {
     const int64_t each = rows_at_once(f, in);
     const int by_steps = f->form.kind == TL_FORM_STATES;
-    tally_status status = TALLY_OK;
 
     assert(by_steps || !out);
 
-    for (int64_t first = 0; first < in->rows && !status; first += each) {
+    for (int64_t first = 0; first < in->rows; first += each) {
         const int64_t count = tl_min(in->rows - first, each);
         tally_view next, part = rows_of(in, first, count);
         if (in->next) next = rows_of(in->next, first, count), part.next = &next;
-        tl_prepared r;
-        status = prepare(ctx, f, &part, &r);
-        if (!status && !by_steps)
-            status = slab_by_kernels(ctx, f, &r, rows->to, first);
-        else if (!status)
+        PREPARED(r);
+        TL_TRY(prepare(ctx, f, &part, &r));
+        if (by_steps)
             tl_states_rows(&r, count > 64 ? threads_of(ctx) : 1, out, rows, first);
-        tl_prepared_free(&r);
+        else
+            TL_TRY(slab_by_kernels(ctx, f, &r, rows->to, first));
     }
 
-    return status;
+    return TALLY_OK;
 }
 
 tally_status tl_feed_slab(tally *ctx, const tl_feed *f, const tally_view *in, tl_slab *slab)
@@ -217,27 +214,25 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, const tally_view *in, co
 {
     const tl_form *form = &f->form;
     const int64_t bytes = form->op->result_bytes;
-    tl_prepared r;
-    char *dense = NULL;
+    PREPARED(r);
 
-    tally_status status = prepare(ctx, f, in, &r);
-    if (!status && form->kind == TL_FORM_STATES) {
+    TL_TRY(prepare(ctx, f, in, &r));
+    if (form->kind == TL_FORM_STATES) {
         tl_prefixes w;
         w.c = s->done;
         tl_prefixes_begin(&w, form->op, s->seeded ? &s->init : NULL);
         tl_states_scan_row(&w, &r.plan, (tl_states_row){r.work.data, r.there, in->n}, s->exclusive,
                            (tl_states_out){out->data, tl_step(out->stride, bytes)});
         s->done = w.c;
-    } else if (!status) {
-        if (out->stride != 1 && in->n > 1 && !(dense = malloc((size_t)(in->n * bytes))))
-            status = tl_no_memory(ctx, (size_t)(in->n * bytes), "the results");
-        if (!status) status = scan_by_kernels(ctx, f, &r, dense ? dense : out->data, s, init);
-        if (!status && dense) tl_copy_strided(out->data, out->stride, dense, 1, in->n, bytes);
+        return TALLY_OK;
     }
 
-    free(dense);
-    tl_prepared_free(&r);
-    return status;
+    const int copies = out->stride != 1 && in->n > 1;
+    TL_FREED char *const dense = copies ? malloc((size_t)(in->n * bytes)) : NULL;
+    if (copies && !dense) return tl_no_memory(ctx, (size_t)(in->n * bytes), "the results");
+    TL_TRY(scan_by_kernels(ctx, f, &r, dense ? dense : out->data, s, init));
+    if (dense) tl_copy_strided(out->data, out->stride, dense, 1, in->n, bytes);
+    return TALLY_OK;
 }
 
 /* Prepares some steps at a time and pushes them. A copy has the elements of a step side by side, as
@@ -249,20 +244,18 @@ tally_status tl_feed_grid(tally *ctx, const tl_feed *f, const tally_view *in, co
     const tl_scalar *op = f->form.op;
     const int64_t most = BLOCK_BYTES / op->elem_bytes / in->rows,
                   each = most < TL_GRID_BLOCK ? 1 : most & -(int64_t)TL_GRID_BLOCK;
-    tally_status status = TALLY_OK;
 
-    for (int64_t at = 0; at < in->n && !status; at += each) {
+    for (int64_t at = 0; at < in->n; at += each) {
         const int64_t n = tl_min(in->n - at, each);
         const tally_view part = tl_view_part(in, at, n, (int64_t)tally_dtype_size(in->dtype)),
                          side = tl_view_transposed(&part),
                          to = tl_view_part(out, at, n, op->result_bytes);
-        tl_gathered gathered = {.memory = NULL};
-        status = tl_gather_dense(ctx, &f->form, &side, &f->plan, 0, &gathered);
+        TL_GATHERED(gathered);
+        TL_TRY(tl_gather_dense(ctx, &f->form, &side, &f->plan, 0, &gathered));
         const tally_view steps = tl_view_transposed(&gathered.view);
-        if (!status) status = grid->calls->push(ctx, grid, threads, &steps, &to);
-        if (!status) *pushed += n;
-        free(gathered.memory);
+        TL_TRY(grid->calls->push(ctx, grid, threads, &steps, &to));
+        *pushed += n;
     }
 
-    return status;
+    return TALLY_OK;
 }

@@ -387,6 +387,8 @@ tally_status tl_gather_numbers(tally *ctx, const tl_form *form, const tally_view
     return copy(ctx, &g, in, reverse, 0, dense);
 }
 
+void tl_gathered_free(tl_gathered *dense) { free(dense->memory); }
+
 /* ---- prepared elements ---- */
 
 tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
@@ -433,6 +435,6 @@ tally_status tl_prepare_inputs(tl_prepared *p, tally *ctx, const tl_form *form,
 
 void tl_prepared_free(tl_prepared *p)
 {
-    free(p->gathered.memory);
-    free(p->counts.memory);
+    tl_gathered_free(&p->gathered);
+    tl_gathered_free(&p->counts);
 }

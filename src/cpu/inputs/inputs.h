@@ -57,11 +57,16 @@ int tl_gather_reads(const tally_view *in, const tally_view *out, int reverse);
 void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan);
 
 /* Dense copies: the prepared elements, one sequence after the other, reversed if `reverse`.
- * tl_gather_numbers: what count on f32 reads. The caller frees the memory. */
+ * tl_gather_numbers: what count on f32 reads. */
 typedef struct {
     tally_view view, second; /* second: of the second input; view.next is NULL */
     void *memory;
 } tl_gathered;
+
+/* Copies that are freed where the block ends. */
+#define TL_GATHERED(name) \
+    __attribute__((cleanup(tl_gathered_free))) tl_gathered name = {.memory = NULL}
+void tl_gathered_free(tl_gathered *dense);
 
 tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *in,
                              const tl_plan *plan, int reverse, tl_gathered *dense);

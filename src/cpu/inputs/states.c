@@ -75,7 +75,7 @@ static tl_state fold(const tl_plan *plan, const char *x, const unsigned char *va
     const tl_scalar *op = plan->op;
     const int64_t bytes = op->elem_bytes;
     _Alignas(64) char buffer[PIECE * 8 + 64];
-    tl_state all = {{0}}, piece;
+    tl_state total = {{0}}, piece;
 
     for (int64_t at = from; at < to; at += PIECE) {
         const int64_t m = tl_min(to - at, PIECE);
@@ -96,10 +96,10 @@ static tl_state fold(const tl_plan *plan, const char *x, const unsigned char *va
         }
 
         tl_set_kept(op, &piece, n);
-        tl_join_counted(op, &all, &piece);
+        tl_join_counted(op, &total, &piece);
     }
 
-    return all;
+    return total;
 }
 
 /* Folds row r of `in`, or if it is in parts, its part number `part`. */
@@ -291,8 +291,8 @@ static void compute_rows(void *data, int64_t r, int64_t end)
 void tl_states_rows(const tl_prepared *p, int threads, const tally_view *out,
                     const tl_states_parts *parts, int64_t first)
 {
-    rows all = {p, out, parts, first};
-    tl_for_parts(threads, p->work.rows, SHARE, compute_rows, &all);
+    rows total = {p, out, parts, first};
+    tl_for_parts(threads, p->work.rows, SHARE, compute_rows, &total);
 }
 
 typedef struct {
@@ -321,7 +321,7 @@ static void fold_ranges(void *data, int64_t r, int64_t stop)
 void tl_states_ranges(const tl_plan *plan, int threads, const tl_ranges *ranges, tl_line line,
                       const float *there)
 {
-    range_work all = {plan, ranges, line, there};
+    range_work total = {plan, ranges, line, there};
     assert(line.stride == 1);
-    tl_for_parts(threads, ranges->results, SHARE, fold_ranges, &all);
+    tl_for_parts(threads, ranges->results, SHARE, fold_ranges, &total);
 }

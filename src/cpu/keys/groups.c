@@ -20,10 +20,10 @@ enum { CHUNK = 2048, BUCKETS = 1024, LOW_BITS = 32 };
 
 void *tl_key_memory(int64_t n, int64_t bytes)
 {
-    int64_t all;
-    if (__builtin_mul_overflow(n, bytes, &all) || all == INT64_MAX) return NULL;
-    void *const memory = malloc((size_t)all + 1);
-    tl_large_pages(memory, (size_t)all);
+    int64_t total;
+    if (__builtin_mul_overflow(n, bytes, &total) || total == INT64_MAX) return NULL;
+    void *const memory = malloc((size_t)total + 1);
+    tl_large_pages(memory, (size_t)total);
     return memory;
 }
 
@@ -276,10 +276,10 @@ tally_status tl_groups_open(tl_groups *g, tally *ctx, const tally_view *codes, i
         return tl_no_memory(ctx, (size_t)(g->parts * g->buckets) * sizeof *g->next,
                             "the counts of the groups");
 
-    count_work all = {g, codes->n};
-    tl_for(threads, g->parts, count_part, &all);
-    if (all.first < codes->n) {
-        *bad = all.first;
+    count_work work = {g, codes->n};
+    tl_for(threads, g->parts, count_part, &work);
+    if (work.first < codes->n) {
+        *bad = work.first;
         return TALLY_OK;
     }
     if (g->shift && !(g->low = tl_key_memory(codes->n, sizeof *g->low)))

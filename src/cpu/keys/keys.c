@@ -150,8 +150,8 @@ int64_t tl_runs(int threads, const tally_view *keys, int64_t *offsets)
     if (keys->n == 0) return 0;
 
     const int64_t parts = tl_key_parts(threads < 1024 ? threads : 1024, last);
-    ends_work all = {keys, offsets, found, parts};
-    tl_for(threads, parts, ends_part, &all);
+    ends_work work = {keys, offsets, found, parts};
+    tl_for(threads, parts, ends_part, &work);
 
     for (int64_t p = 0; p < parts; p++) {
         if (offsets && p > 0)

@@ -41,8 +41,8 @@ typedef struct {
     uint32_t *low;  /* NULL: a bucket is a group; or the codes' low bits, bucket after bucket */
 } tl_groups;
 
-/* Fills offsets, and *g, which tl_groups_close releases in any case. *bad: the index of the first
- * code that is not in 0 .. groups - 1, then offsets are not written; or -1. */
+/* Fills offsets, and *g, which tl_groups_close releases in any case (zeros too). *bad: the index of
+ * the first code that is not in 0 .. groups - 1, then offsets are not written; or -1. */
 tally_status tl_groups_open(tl_groups *g, tally *ctx, const tally_view *codes, int64_t groups,
                             int64_t *offsets, int64_t *bad);
 void tl_groups_close(tl_groups *g);

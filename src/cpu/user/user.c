@@ -202,14 +202,12 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
         return tl_fail(ctx, TALLY_IO, "operator '%s': the compiler %s could not be run", u->name,
                        c->path);
     size_t bytes;
-    char *const messages = read_file(folder, "log", &bytes);
-    const tally_status status =
-        messages && *messages
-            ? tl_user_error(ctx, u, messages)
-            : tl_fail(ctx, TALLY_BAD_DATA,
-                      "operator '%s': the compiler %s failed without a message", u->name, c->path);
-    free(messages);
-    return status;
+    TL_FREED char *const messages = read_file(folder, "log", &bytes);
+    return messages && *messages
+               ? tl_user_error(ctx, u, messages)
+               : tl_fail(ctx, TALLY_BAD_DATA,
+                         "operator '%s': the compiler %s failed without a message", u->name,
+                         c->path);
 }
 
 static void unload(void *library) { dlclose(library); }

@@ -29,9 +29,8 @@
  * 1. */
 static int64_t sequences_step(const tl_plan *plan, int64_t budget, int64_t width)
 {
-    int64_t bytes = plan->op->elem_bytes > plan->op->result_bytes ? plan->op->elem_bytes
-                                                                  : plan->op->result_bytes;
-    int64_t fit = budget / (bytes * width);
+    const int64_t bytes = tl_max(plan->op->elem_bytes, plan->op->result_bytes),
+                  fit = budget / (bytes * width);
     assert(width > 0);
     return fit < 1 ? 1 : (int64_t)1 << tl_top_level(fit);
 }
@@ -197,7 +196,7 @@ static int next_fold(tl_pipe *p, tl_pipe_piece *part)
     const int64_t begin = a->base + a->at;
     int64_t most = a->step - begin % a->step;
     if (a->scan && begin && begin - tl_parent(begin) < most) most = begin - tl_parent(begin);
-    const int64_t end = a->n - a->at < most ? a->n : a->at + most;
+    const int64_t end = tl_min(a->n, a->at + most);
     if (a->at >= a->n) return 0;
     part->in = part->out = part->produced = (tl_rect){0, a->width, a->at, end};
     a->at = end;
@@ -241,7 +240,7 @@ tally_status tl_sequences_fold(tl_sequences *a, tl_gpu_device *d, const tally_vi
     assert((a->step & (a->step - 1)) == 0 && in->rows == a->width);
     a->nodes_bytes = (size_t)nodes_most(a) * each;
     tl_pipe_open(p, d, in, op->elem_bytes, out, op->result_bytes);
-    p->in.most = p->out.most = (a->step < a->n ? a->step : a->n) * a->width;
+    p->in.most = p->out.most = tl_min(a->step, a->n) * a->width;
     if (!a->scan) p->out.here = 1, p->out.straight = 0; /* results are those of the counters */
     a->end_bytes = (int64_t)sizeof(int64_t) + a->width * op->result_bytes;
     /* at most every second piece carries, besides the small first ones */
@@ -266,13 +265,13 @@ static int next_window(tl_pipe *p, tl_pipe_piece *part)
 {
     tl_sequences *a = (tl_sequences *)p;
     const tally_window_options *o = a->window;
-    int64_t from = a->at, to = a->end - from < a->step ? a->end : from + a->step;
+    int64_t from = a->at, to = tl_min(a->end, from + a->step);
     int edges = o->edges != TALLY_EDGES_VALID, left = edges && from < o->before;
     int right = edges && a->n - to < o->after;
     if (from >= a->end) return 0;
 
-    int64_t low = left ? 0 : from - o->before, high = right ? a->n : to + o->after;
-    if (high > a->n) high = a->n;
+    const int64_t low = left ? 0 : from - o->before,
+                  high = right ? a->n : tl_min(a->n, to + o->after);
     part->in = (tl_rect){0, a->width, low, high};
     part->out = (tl_rect){0, a->width, from - a->first, to - a->first};
     part->produced =
@@ -307,16 +306,16 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_
     a->n = in->n;
     a->at = a->first = edges ? 0 : o->before;
     a->end = edges ? a->n : a->n - o->after;
-    const int64_t results = a->end > a->first ? a->end - a->first : 0;
+    const int64_t results = tl_max(a->end - a->first, 0);
     assert(o->before >= 0 && o->after >= 0 && !in->offsets);
     if (!results) return TALLY_OK;
 
     /* A piece has at least as many results as the overlap has elements; otherwise most copies and
      * kernels would be wasted. */
-    const int64_t overlap = o->before + o->after < a->n ? o->before + o->after : a->n;
+    const int64_t overlap = tl_min(o->before + o->after, a->n);
     a->step = sequences_step(a->plan, a->budget, a->width);
-    if (a->step < overlap && !a->shrunk) a->step = overlap;
-    if (a->step > results) a->step = results;
+    if (!a->shrunk) a->step = tl_max(a->step, overlap);
+    a->step = tl_min(a->step, results);
     tl_pipe_open(p, d, in, op->elem_bytes, out, op->result_bytes);
     /* kept results are one copy */
     if (a->width > 1) p->out.across = 1, p->out.straight = 0;
@@ -325,7 +324,7 @@ tally_status tl_sequences_window(tl_sequences *a, tl_gpu_device *d, const tally_
             d->ctx, "out->data is memory of the device and the input does not fit beside it: "
                     "use edges valid, or results in host memory");
 
-    p->in.most = p->out.most = a->width * (a->step + overlap < a->n ? a->step + overlap : a->n);
+    p->in.most = p->out.most = a->width * tl_min(a->step + overlap, a->n);
 
     return tl_pipe_run(p);
 }
@@ -479,8 +478,6 @@ static tally_status push(tl_gpu_device *d, const tl_push *p)
 tally_status tl_gpu_push(tl_device *base, tally *ctx, const tl_push *p)
 {
     tl_gpu_device *d = tl_gpu_of(base);
-    TL_TRY(tl_gpu_enter(d, ctx, "streams and fragments wait: push before the capture"));
-    tally_status status = push(d, p);
-    tl_gpu_leave(d);
-    return status;
+    TL_GPU_CALL(d, ctx, "streams and fragments wait: push before the capture");
+    return push(d, p);
 }

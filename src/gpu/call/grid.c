@@ -90,11 +90,11 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
     tl_memory more = {0};
     tally_status status = tl_gpu_take(d, nodes_bytes(g, levels), &more);
     if (!status && old) { /* copied as one row of elements */
-        const tl_arguments_steps all = steps_arguments(&g->nodes.memory, 0, 1, 0, 1);
+        const tl_arguments_steps row = steps_arguments(&g->nodes.memory, 0, 1, 0, 1);
         tl_arguments_grid to =
             grid_arguments(g, 0, (int64_t)(old / (size_t)g->plan.op->elem_bytes));
         to.kept = more.handle, to.nodes = NULL;
-        status = push_steps(l, &to, &all, 0);
+        status = push_steps(l, &to, &row, 0);
     }
 
     if (status) {
@@ -259,9 +259,9 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     TL_TRY(enter(g, ctx, &l));
 
     tally_status status = tl_results_open(g->d, &to, g->plan.op->result_bytes, &r);
-    const folded all = {
+    const folded all_cells = {
         .cells = g->width, .blocks = g->count / GRID_BLOCK, .rows = g->count % GRID_BLOCK};
-    if (!status) status = fold(&l, g, &r, &all);
+    if (!status) status = fold(&l, g, &r, &all_cells);
     status = tl_results_close(g->d, &r, 1, status);
     tl_gpu_leave(g->d);
 
@@ -305,7 +305,7 @@ static tally_status copy_nodes(const tl_launch *l, grid *g, tl_slab *slab, node_
 {
     for (int j = 0; j < slab->count; j++)
         for (int64_t at = 0, now; at < g->width && !status; at += now) {
-            now = g->width - at < g->at_once ? g->width - at : g->at_once;
+            now = tl_min(g->width - at, g->at_once);
             status = copy(l, g, slab, j, at, now);
         }
     g->d->host = 1;
@@ -362,7 +362,7 @@ tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64
                 .plan = *plan,
                 .width = rows,
                 .pitch = (rows + PITCH - 1) & -(int64_t)PITCH};
-    g->at_once = rows < packed ? rows : packed;
+    g->at_once = tl_min(rows, packed);
     tally_status status =
         __builtin_mul_overflow(g->pitch, (int64_t)TL_MAX_LEVELS * (int64_t)sizeof(tl_state), &most)
             ? tl_no_memory(ctx, SIZE_MAX, "a field")

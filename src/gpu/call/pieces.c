@@ -72,7 +72,7 @@ static int64_t cost_of(const call *c, int64_t r)
                    : c->of->out->offsets    ? n
                                             : c->of->out->n) *
                   c->of->plan->op->result_bytes;
-    return (in > out ? in : out) + (c->of->in->offsets ? (int64_t)sizeof(int64_t) : 0);
+    return tl_max(in, out) + (c->of->in->offsets ? (int64_t)sizeof(int64_t) : 0);
 }
 
 /* ---- groups of rows ---- */
@@ -80,7 +80,7 @@ static int64_t cost_of(const call *c, int64_t r)
 /* Returns the end of the group of rows that begins at r. */
 static int64_t group_end(const call *c, int64_t r)
 {
-    if (!c->of->in->offsets) return r + (c->stop - r < c->group ? c->stop - r : c->group);
+    if (!c->of->in->offsets) return r + tl_min(c->stop - r, c->group);
     int64_t bytes = cost_of(c, r);
     for (r++; r < c->stop; r++) {
         bytes += cost_of(c, r);
@@ -118,7 +118,7 @@ static tally_status run_rows(call *c, int64_t stop)
     int64_t cost = c->of->in->offsets ? 1 : cost_of(c, c->row);
 
     c->stop = stop;
-    c->group = cost < c->budget ? c->budget / (cost ? cost : 1) : 1;
+    c->group = cost < c->budget ? c->budget / tl_max(cost, 1) : 1;
     p->next = next_rows;
     p->work = work_rows;
     tl_pipe_open(p, c->d, c->of->in, op->elem_bytes, c->of->out, op->result_bytes);
@@ -126,12 +126,10 @@ static tally_status run_rows(call *c, int64_t stop)
     if (c->of->in->offsets) { /* max elements and max rows of a group */
         int64_t total = c->of->in->offsets[stop] - c->of->in->offsets[c->row];
         int64_t most = c->budget / op->elem_bytes, rows = c->budget / op->result_bytes;
-        p->in.most = total < most ? total : most;
-        p->out.most = c->of->verb != TL_REDUCE ? p->in.most
-                      : stop - c->row < rows   ? stop - c->row
-                                               : rows;
+        p->in.most = tl_min(total, most);
+        p->out.most = c->of->verb != TL_REDUCE ? p->in.most : tl_min(stop - c->row, rows);
     } else {
-        int64_t group = stop - c->row < c->group ? stop - c->row : c->group;
+        const int64_t group = tl_min(stop - c->row, c->group);
         p->in.most = group * c->of->in->n;
         p->out.most = group * c->of->out->n;
     }
@@ -146,16 +144,13 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
 {
     const tl_scalar *op = c->of->plan->op;
     size_t bytes = (size_t)(width * op->result_bytes);
-    char *const results = malloc(bytes);
+    TL_FREED char *const results = malloc(bytes);
     if (!results) return tl_no_memory(c->d->ctx, bytes, "results");
 
     for (int64_t s = 0; s < width; s++)
         tl_counter_lower(&counters[s], c->of->plan, results + s * op->result_bytes);
-    tally_status status =
-        tl_gpu_put(c->d, tl_offset(c->of->out->data, r * op->result_bytes), results, bytes);
-    status = tl_gpu_wait(c->d, status);
-    free(results);
-    return status;
+    return tl_gpu_wait(
+        c->d, tl_gpu_put(c->d, tl_offset(c->of->out->data, r * op->result_bytes), results, bytes));
 }
 
 /* Does `width` neighbouring sequences from row r on, which are too long for the device. */
@@ -206,13 +201,10 @@ static tally_status run_sequences(call *c, int64_t r, int64_t width)
 static int64_t strip_width(const call *c, int64_t rows)
 {
     const tl_scalar *op = c->of->plan->op;
-    int64_t bytes = op->elem_bytes > op->result_bytes ? op->elem_bytes : op->result_bytes,
-            least = STEP_LEAST;
+    int64_t bytes = tl_max(op->elem_bytes, op->result_bytes), least = STEP_LEAST;
     if (c->of->window && c->of->window->before + c->of->window->after > least / 2)
         least = 2 * (c->of->window->before + c->of->window->after);
-    int64_t fit = c->budget / bytes / least;
-    fit = fit > COLUMNS_MOST ? COLUMNS_MOST : fit < 1 ? 1 : fit;
-    return rows < fit ? rows : fit;
+    return tl_min(rows, tl_clamp(c->budget / bytes / least, 1, COLUMNS_MOST));
 }
 
 /* True if row r fits, with enough neighbouring columns if it is a column. */

@@ -49,24 +49,21 @@ static tally_status run_law(tl_gpu_device *d, const tl_call *c, int *done)
     const tl_scalar *const op = c->plan->op;
     const int64_t n = c->in->n;
     const size_t bytes = (size_t)n * op->result_bytes;
-    tl_memory in = {0}, results = {0};
+    TL_POOL_BLOCK(in, d);
+    TL_POOL_BLOCK(results, d);
     tl_launch l;
 
     assert(n > 0);
     *done = 1;
-    tally_status status = tl_gpu_program(d, op, "law", &l);
-    if (!status) status = tl_gpu_upload(d, c->in->data, (size_t)n * op->elem_bytes, &in);
-    if (!status) status = tl_gpu_take(d, bytes, &results);
+    TL_TRY(tl_gpu_program(d, op, "law", &l));
+    TL_TRY(tl_gpu_take(d, bytes, &results.m));
+    tally_status status = tl_gpu_upload(d, c->in->data, (size_t)n * op->elem_bytes, &in.m);
     if (!status)
-        status = TL_GO(&l, law, (n + RESULTS_OF_BLOCK - 1) / RESULTS_OF_BLOCK, .x = in.handle,
-                       .n = n, .parameter = c->plan->par.value, .out = results.handle);
+        status = TL_GO(&l, law, (n + RESULTS_OF_BLOCK - 1) / RESULTS_OF_BLOCK, .x = in.m.handle,
+                       .n = n, .parameter = c->plan->par.value, .out = results.m.handle);
 
-    if (!status) status = tl_gpu_read(d, c->out->data, &results, 0, bytes);
-    if (status) tl_gpu_wait(d, status); /* so that no kernel still reads the input */
-    tl_gpu_give(d, &in);
-    tl_gpu_give(d, &results);
-
-    return status;
+    if (!status) status = tl_gpu_read(d, c->out->data, &results.m, 0, bytes);
+    return status ? tl_gpu_wait(d, status) : status; /* so that no kernel still reads the input */
 }
 
 tally_status tl_gpu_text(tl_device *base, tally *ctx, const tl_plan *plan, const char *shape,
@@ -194,12 +191,8 @@ tally_status tl_gpu_run(tl_device *base, tally *ctx, const tl_call *call, int *d
     const int host = tl_needs_processors(call);
     /* the processors do such calls; a caller's stream may be captured, which must be refused */
     if (host && !d->handle) return TALLY_OK;
-    tally_status status = tl_gpu_enter(
-        d, ctx,
-        host || call->verb > TL_WINDOW ? "this call waits: make it before the capture" : NULL);
-    if (status) return status;
-    if (!host) status = runner_of(call)(d, call, done);
-    tl_gpu_leave(d);
-
-    return status;
+    TL_GPU_CALL(d, ctx,
+                host || call->verb > TL_WINDOW ? "this call waits: make it before the capture"
+                                               : NULL);
+    return host ? TALLY_OK : runner_of(call)(d, call, done);
 }

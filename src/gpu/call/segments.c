@@ -123,7 +123,7 @@ static tally_status end_measure(tl_gpu_device *d, segments *s, tally_status stat
 static int64_t offsets_most(const tl_call *c)
 {
     const int64_t bytes = c->plan->op->elem_bytes, each = c->plan->op->result_bytes,
-                  limit = INT64_MAX / 2 / (bytes > each ? bytes : each);
+                  limit = INT64_MAX / 2 / tl_max(bytes, each);
     const uintptr_t x = (uintptr_t)c->in->data, y = (uintptr_t)c->out->data;
     if (c->verb == TL_SCAN && x == y) return bytes == each ? limit : 0;
     const uintptr_t apart = y > x ? (y - x) / (uintptr_t)bytes : (x - y) / (uintptr_t)each;

@@ -129,7 +129,7 @@ static void copy_share(const side_copy *h, int64_t e0, int64_t e1)
     for (int64_t m; e0 < e1; e0 += m) {
         int64_t o = e0 / inner, k = e0 - o * inner;
         m = inner_stride == 1 && (v->offsets || outer_stride == inner) ? e1 - e0 : inner - k;
-        if (m > e1 - e0) m = e1 - e0;
+        m = tl_min(m, e1 - e0);
         char *theirs = from + (o * outer_stride + k * inner_stride) * s->bytes,
              *ours = h->block + (e0 - h->e0) * s->bytes;
 
@@ -215,7 +215,7 @@ int64_t tl_pipe_budget(tl_gpu_device *d)
     if (d->limit && d->limit - (d->held - pooled) < all) all = d->limit - (d->held - pooled);
     int64_t budget = (int64_t)(all / BUFFER_SHARE);
     if (largest && budget > (int64_t)largest) budget = (int64_t)largest;
-    return budget > BUDGET_MOST ? BUDGET_MOST : budget < BUDGET_LEAST ? BUDGET_LEAST : budget;
+    return tl_clamp(budget, BUDGET_LEAST, BUDGET_MOST);
 }
 
 int tl_pipe_again(tally_status status, const tl_pipe *p, int64_t *budget)
@@ -393,10 +393,9 @@ tally_status tl_pipe_run(tl_pipe *p)
     run r = {.pipe = p, .d = d, .pieces = INT64_MAX};
     int64_t in = parts_of(&p->in), out = parts_of(&p->out);
 
-    r.steps = in > out ? in : out;
-    if (r.steps < 1) r.steps = 1;
+    r.steps = tl_max(tl_max(in, out), 1);
     p->wrote = 0;
-    r.blocks = r.steps < TL_STAGES ? r.steps : TL_STAGES;
+    r.blocks = tl_min(r.steps, TL_STAGES);
     assert(r.blocks > 0 && d->base.threads > 0);
     r.threads = d->base.threads;
     tally_status status = take_side(p, &p->in, d->stage, r.steps);

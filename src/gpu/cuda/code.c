@@ -108,7 +108,7 @@ struct tl_queue {
 };
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static tl_queue *all;
+static tl_queue *queues;
 static pid_t exits; /* the process whose exit handler is registered */
 
 static int is_here(const tl_queue *q) { return q->owner == getpid(); }
@@ -186,7 +186,7 @@ static void at_exit(void)
 {
     if (exits != getpid()) return;
     pthread_mutex_lock(&all_lock);
-    for (tl_queue *q = all; q; q = q->next)
+    for (tl_queue *q = queues; q; q = q->next)
         if (is_here(q)) stop(q);
     pthread_mutex_unlock(&all_lock);
 }
@@ -199,7 +199,7 @@ void tl_queue_end(tl_queue **queue)
 
     if (is_here(q)) {
         pthread_mutex_lock(&all_lock);
-        tl_queue **at = &all;
+        tl_queue **at = &queues;
         while (*at && *at != q) at = &(*at)->next;
         if (*at) *at = q->next;
         pthread_mutex_unlock(&all_lock);
@@ -222,8 +222,8 @@ static tl_queue *new_queue(void)
     if (exits != q->owner) good = !atexit(at_exit);
     if (good) {
         exits = q->owner;
-        q->next = all;
-        all = q;
+        q->next = queues;
+        queues = q;
     }
 
     pthread_mutex_unlock(&all_lock);

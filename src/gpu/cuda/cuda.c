@@ -157,11 +157,11 @@ static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset
 
 /* ---- lanes ---- */
 
-static void cu_free_memory(tl_gpu *gpu, size_t *all, size_t *largest)
+static void cu_free_memory(tl_gpu *gpu, size_t *available, size_t *largest)
 {
     size_t total;
-    if (tl_cu.cuMemGetInfo(all, &total)) *all = 0;
-    *largest = *all;
+    if (tl_cu.cuMemGetInfo(available, &total)) *available = 0;
+    *largest = *available;
 }
 
 static tally_status cu_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)

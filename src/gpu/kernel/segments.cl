@@ -24,6 +24,27 @@ fn void report_last(GLOBAL u32 *from, GLOBAL u32 *reported)
 }
 #endif
 
+/* The first block clears the next slot, and writes the first and the last offset into this one. */
+fn void begin_slot(GLOBAL u32 *next, GLOBAL u32 *to, GLOBAL const i64 *offsets, i64 rows)
+{
+    const int t = thread_index();
+    if (group_index() == 0 && t < MEASURED_SLOT) next[t] = 0;
+    if (group_index() == 0 && t == 0) {
+        ((GLOBAL i64 *)to)[FIRST_OFFSET] = offsets[0];
+        ((GLOBAL i64 *)to)[LAST_OFFSET] = offsets[rows];
+    }
+}
+
+/* Counts the nodes of the long ones of MEASURE_EACH segments, of n[k] elements. */
+fn void count_nodes(LOCAL u32 *nodes, const i64 *n, i64 least)
+{
+    UNROLL for (int k = 0; k < MEASURE_EACH; k++)
+    {
+        for (int l = 1; n[k] >= least && l <= NODE_LEVELS && level_count(n[k], l); l++)
+            ADD_LOCAL(&nodes[l - 1], (u32)level_count(n[k], l));
+    }
+}
+
 /* Writes into the slot of `measured` (constants.h), which must be zero: the number of long segments
  * (`least` elements or more); whether any has a negative length or begins below zero; whether
  * lengths differ; whether any has BY_WARP_END elements or more; the nodes of each level of the long
@@ -39,12 +60,7 @@ KERNEL_OF(measure)
               rounds = (rows + step - 1) / step;
     int bad = 0, different = 0, beyond = 0;
 
-    if (group_index() == 0 && t < MEASURED_SLOT) measured[(slot ^ 1) * MEASURED_SLOT + t] = 0;
-    if (group_index() == 0 && t == 0) {
-        ((GLOBAL i64 *)to)[FIRST_OFFSET] = offsets[0];
-        ((GLOBAL i64 *)to)[LAST_OFFSET] = offsets[rows];
-    }
-
+    begin_slot(measured + (slot ^ 1) * MEASURED_SLOT, to, offsets, rows);
     for (i64 round = rounds - 1; round >= 0; round--) {
         const i64 r = round * step + group_index() * MEASURE_GROUP + t;
         i64 n[MEASURE_EACH];
@@ -66,11 +82,7 @@ KERNEL_OF(measure)
 
         if (long_count) {
             place = ADD_LOCAL(&part[LONG_COUNT], long_count);
-            UNROLL for (int k = 0; k < MEASURE_EACH; k++)
-            {
-                for (int l = 1; n[k] >= least && l <= NODE_LEVELS && level_count(n[k], l); l++)
-                    ADD_LOCAL(&part[NODES + l - 1], (u32)level_count(n[k], l));
-            }
+            count_nodes(&part[NODES], n, least);
         }
 
         BARRIER();

@@ -158,14 +158,14 @@ tally_status tl_cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t lengt
     if (p->program) {
         size_t bytes = 0;
         tl_cl.clGetProgramBuildInfo(p->program, g->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
-        char *all = malloc(bytes + 1);
-        if (all && tl_cl.clGetProgramBuildInfo(p->program, g->id, CL_PROGRAM_BUILD_LOG, bytes, all,
-                                               NULL) == CL_SUCCESS) {
-            all[bytes] = 0;
-            tl_name_place(tl_first_error(all), text, log, sizeof log);
+        char *full_log = malloc(bytes + 1);
+        if (full_log && tl_cl.clGetProgramBuildInfo(p->program, g->id, CL_PROGRAM_BUILD_LOG, bytes,
+                                                    full_log, NULL) == CL_SUCCESS) {
+            full_log[bytes] = 0;
+            tl_name_place(tl_first_error(full_log), text, log, sizeof log);
         }
 
-        free(all);
+        free(full_log);
         tl_cl.clReleaseProgram(p->program);
     }
 

@@ -148,9 +148,9 @@ static tally_status cl_forget(tl_gpu *gpu, tally *ctx, void *pointer)
 
 /* ---- for pieces ---- */
 
-static void cl_free_memory(tl_gpu *gpu, size_t *all, size_t *largest)
+static void cl_free_memory(tl_gpu *gpu, size_t *available, size_t *largest)
 {
-    *all = tl_opencl_number(((opencl *)gpu)->id, CL_DEVICE_GLOBAL_MEM_SIZE);
+    *available = tl_opencl_number(((opencl *)gpu)->id, CL_DEVICE_GLOBAL_MEM_SIZE);
     *largest = tl_opencl_number(((opencl *)gpu)->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
 }
 

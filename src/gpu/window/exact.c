@@ -72,8 +72,8 @@ static int64_t slide_parts(const tl_window_call *c, int64_t count)
     enum { BLOCKS_LEAST = 2, BLOCKS = 3, LEAST = 2, CACHE = 24 << 20 };
     const int64_t processors = c->d->gpu->processors, most = count / (LEAST * c->w) + 1,
                   fit = CACHE / (c->w * c->b->plan->op->elem_bytes * processors),
-                  parts = processors * (fit < BLOCKS ? fit : BLOCKS);
-    return fit < BLOCKS_LEAST ? 0 : parts < most ? parts : most;
+                  parts = processors * tl_min(fit, BLOCKS);
+    return fit < BLOCKS_LEAST ? 0 : tl_min(parts, most);
 }
 
 static int slides(const tl_window_call *c)
@@ -119,7 +119,7 @@ tally_status tl_window_exact(const tl_window_call *c, int64_t j0, int64_t j1)
     }
 
     const int64_t most = (int64_t)BLOCKS * c->d->gpu->processors,
-                  groups = far_ && jobs > most ? most : jobs;
+                  groups = far_ ? tl_min(jobs, most) : jobs;
     const tl_scalar *op = b->plan->op;
     const int64_t bytes = slide  ? LANES
                           : far_ ? EXACT_FAR_BYTES(op->elem_bytes, c->state, op->result_bytes)

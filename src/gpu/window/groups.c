@@ -223,7 +223,7 @@ static tally_status by_groups(const tl_window_call *c, const groups *k, int64_t 
     const int64_t most = (walks ? WALKS_BYTES : SLAB_BYTES) / (c->state * k->across) & -4,
                   slab = c->w > most ? (c->w + 3) & -4 : most;
     for (; j0 < j1; j0 += slab) {
-        const int64_t at = j0 - tl_window_before(c), count = j0 + slab < j1 ? slab : j1 - j0;
+        const int64_t at = j0 - tl_window_before(c), count = tl_min(slab, j1 - j0);
         TL_TRY(walks ? tl_three_walks(c, at, count) : slab_by_groups(c, k, at, count));
     }
     return TALLY_OK;
@@ -240,7 +240,7 @@ tally_status tl_long_columns(const tl_window_call *call, int edges)
     const tl_batch *b = call->b;
     const int64_t op_in = b->plan->op->elem_bytes, op_out = b->plan->op->result_bytes;
     const int64_t most = SLAB_BYTES / RESULTS_PER_WINDOW / call->state / call->w & -COLUMNS_LEAST;
-    const int64_t many = most > COLUMNS_LEAST ? most : COLUMNS_LEAST;
+    const int64_t many = tl_max(most, COLUMNS_LEAST);
     const int row = row_log(call);
 
     for (int64_t s = 0; s < b->rows; s += many) {

@@ -22,7 +22,7 @@ tl_levels tl_levels_of(int64_t w, int from)
 int64_t tl_windows_of(const tl_window_call *c)
 {
     const int64_t count = c->b->elements - (c->g->valid ? c->w - 1 : 0);
-    return count > 0 ? count : 0;
+    return tl_max(count, 0);
 }
 
 int64_t tl_window_before(const tl_window_call *c) { return c->g->valid ? 0 : c->g->before; }
@@ -206,7 +206,7 @@ static int64_t passes_each(const tl_window_call *c)
     const int log = c->t.radix_log;
     const int64_t rows = (1 << log) / 2, band = (WINDOW_THREADS >> log) * rows;
     const int64_t free_ = (pass_items(c) >> log) - (c->w >> log) - 1, some = free_ / rows * rows;
-    return (some < 2 * band ? some : 2 * band) << log;
+    return tl_min(some, 2 * band) << log;
 }
 
 static tl_schedule passes(const tl_window_call *c)
@@ -319,7 +319,7 @@ static tally_status launch_walk(const tl_window_call *c, const walk *w, tl_windo
                   least = WALK_LEAST * (p.width >> top ? p.width : 1 << top),
                   most = p.count / least + 1,
                   wanted = FEW * rows <= all ? all / rows : FEW * all / rows + 1;
-    const int64_t each = ((p.count - 1) / (wanted < most ? wanted : most) + LANES) & -LANES;
+    const int64_t each = ((p.count - 1) / tl_min(wanted, most) + LANES) & -LANES;
     const int64_t jobs = rows * ((p.count + each - 1) / each),
                   blocks = (jobs * lanes + WINDOW_THREADS - 1) / WINDOW_THREADS;
     const tl_schedule s = {.each = each};

@@ -54,11 +54,10 @@ static tally_status launch_lanes(const tl_window_call *c, parts p)
 static parts cut(const tl_window_call *c, int64_t fold, int edges)
 {
     const int64_t count = tl_windows_of_each(c), overlap = RESULTS_PER_OVERLAP * c->w,
-                  least = overlap > RESULTS_LEAST ? overlap : RESULTS_LEAST,
-                  warps = (c->b->rows + LANES - 1) / LANES;
+                  least = tl_max(overlap, RESULTS_LEAST), warps = (c->b->rows + LANES - 1) / LANES;
     const int64_t wanted = JOBS_PER_PROCESSOR * c->d->gpu->processors / warps + 1,
                   most = (count - 1) / least + 1;
-    const int64_t chunks = wanted < most ? wanted : most, each = ((count - 1) / chunks + 8) & -8;
+    const int64_t chunks = tl_min(wanted, most), each = ((count - 1) / chunks + 8) & -8;
     return (parts){count, each, each, fold, edges};
 }
 
@@ -181,7 +180,7 @@ static tally_status columns(const tl_window_call *c, int *done)
     const tl_batch *b = c->b;
     const tl_geometry *g = c->g;
     const int64_t all = (c->w >> RING_LEVELS ? 0 : (int64_t)2 << tl_top_of(c->w)) - 1,
-                  ends = g->before > g->after ? g->before : g->after;
+                  ends = tl_max(g->before, g->after);
     const int shrink = !g->valid && !g->whole,
               apart = shrink && b->n > 2 * RESULTS_PER_OVERLAP * c->w;
     const int lanes =

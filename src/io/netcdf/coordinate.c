@@ -60,13 +60,13 @@ typedef struct {
 
 /* Finds the piece of each part (all->at[i], all->type). Returns 1 if the pieces form one
  * coordinate: they have one type and one unit, and together `count` numbers. */
-static int find_pieces(const tally_file *source, int dimension, size_t count, pieces *all)
+static int find_pieces(const tally_file *source, int dimension, size_t count, pieces *list)
 {
     char *units[2] = {NULL, NULL};
     int same = 1;
 
-    for (int i = 0; i < all->n && same; i++) {
-        struct piece *const p = &all->at[i];
+    for (int i = 0; i < list->n && same; i++) {
+        struct piece *const p = &list->at[i];
         tl_netcdf_variable v;
         p->part = &source->netcdf->parts[i];
         if (!tl_part_coordinate(source, p->part, dimension, &p->of, &v) ||
@@ -76,8 +76,8 @@ static int find_pieces(const tally_file *source, int dimension, size_t count, pi
         }
 
         count -= p->count;
-        if (!i) all->type = v.type;
-        same = v.type == all->type && !tl_netcdf_text(&p->of, "units", &units[i > 0]) &&
+        if (!i) list->type = v.type;
+        same = v.type == list->type && !tl_netcdf_text(&p->of, "units", &units[i > 0]) &&
                (!i || (!units[0] == !units[1] && (!units[0] || !strcmp(units[0], units[1]))));
         if (i) free(units[1]), units[1] = NULL;
     }
@@ -94,27 +94,27 @@ static tally_status copy_coordinate(const tally_file *f, tl_netcdf_new *n, int t
 {
     const char *const name = source->info.dimensions[from];
     const size_t count = (size_t)f->info.shape[to];
-    pieces all = {copied, from == source->netcdf->join ? source->netcdf->count : 1, 0};
+    pieces list = {copied, from == source->netcdf->join ? source->netcdf->count : 1, 0};
     int there;
     tl_netcdf_kept *k;
 
-    if (!tl_nc.nc_inq_varid(n->file, name, &there) || !find_pieces(source, from, count, &all))
+    if (!tl_nc.nc_inq_varid(n->file, name, &there) || !find_pieces(source, from, count, &list))
         return TALLY_OK;
-    tl_netcdf_variable of = {.type = all.type, .ndims = 1, .dims = {n->dims[to]}};
+    tl_netcdf_variable of = {.type = list.type, .ndims = 1, .dims = {n->dims[to]}};
     snprintf(of.name, sizeof of.name, "%s", name);
-    tally_status s = add(f, n, &of, count * tally_dtype_size(tl_packed_dtype(all.type)), &k);
+    tally_status s = add(f, n, &of, count * tally_dtype_size(tl_packed_dtype(list.type)), &k);
     if (s) return s;
     copy_attributes(n, copied->of.group, copied->of.variable, k->variable);
     char *at = k->values;
 
-    for (int i = 0; i < all.n && !s; i++) {
-        const struct piece *const p = &all.at[i];
+    for (int i = 0; i < list.n && !s; i++) {
+        const struct piece *const p = &list.at[i];
         s = tl_part_whole(p->part, &p->of);
         if (!s && p->count)
             s = tl_netcdf_status(
                 f, tl_nc.nc_get_vara(p->of.group, p->of.variable, &(size_t){0}, &p->count, at),
                 name);
-        at += p->count * tally_dtype_size(tl_packed_dtype(all.type));
+        at += p->count * tally_dtype_size(tl_packed_dtype(list.type));
     }
     if (s) k->bytes = 0; /* its values are not written */
     return s;

@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: MIT
+ * The disk cache, and the list of what must be cleaned up.
+ *
  * The disk cache: $XDG_CACHE_HOME/tally or ~/.cache/tally, with one file per entry, named by a hash
  * of its key. A file has a header (magic, length, checksum), the key, and the code. A file that
  * does not match its header or key is ignored and replaced. The same applies to a file that another
  * user owns or may write, because its code would run with the rights of this process. A new file is
  * written under a temporary name and renamed, so processes can share the folder. Files with other
- * names are not touched. A failure here costs only time. */
+ * names are not touched. A failure here costs only time.
+ *
+ * The list has files, folders and child processes, and tally_abandon cleans them up. A spin lock
+ * guards the list. The thread that holds it has its signals blocked, so a signal handler never
+ * waits for the thread that it interrupted. */
+#define _GNU_SOURCE
 #include "store.h"
+#include "tally.h"
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 600 };
@@ -129,7 +141,7 @@ static int earlier(const void *a, const void *b)
 static void trim(const char *at)
 {
     size_t count = 0, capacity = 0;
-    entry *all = NULL;
+    entry *entries = NULL;
     long long total = 0;
     struct stat info;
     DIR *d = opendir(at);
@@ -141,21 +153,21 @@ static void trim(const char *at)
             continue;
         if (count == capacity) {
             capacity = 2 * capacity + 64;
-            entry *const more = realloc(all, capacity * sizeof *all);
+            entry *const more = realloc(entries, capacity * sizeof *entries);
             if (!more) break; /* the files that are known may do */
-            all = more;
+            entries = more;
         }
-        entry *const x = &all[count++];
+        entry *const x = &entries[count++];
         x->time = info.st_mtime;
         total += x->bytes = info.st_size;
         memcpy(x->name, e->d_name, strlen(e->d_name) + 1);
     }
 
-    if (total > FOLDER_BYTES) qsort(all, count, sizeof *all, earlier);
-    for (size_t i = 0; i < count && total > FOLDER_BYTES; total -= all[i++].bytes)
-        if (unlinkat(dirfd(d), all[i].name, 0)) break;
+    if (total > FOLDER_BYTES) qsort(entries, count, sizeof *entries, earlier);
+    for (size_t i = 0; i < count && total > FOLDER_BYTES; total -= entries[i++].bytes)
+        if (unlinkat(dirfd(d), entries[i].name, 0)) break;
     closedir(d);
-    free(all);
+    free(entries);
 }
 
 void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t bytes)
@@ -192,4 +204,109 @@ void tl_cache_drop(const void *key, size_t key_bytes)
 {
     char path[PATH_BYTES];
     if (path_of(path, key, key_bytes)) unlink(path);
+}
+
+/* ---- the list of what must be cleaned up ---- */
+
+enum { POLLS = 200, WAIT_MS = 10 }; /* a child has 2 s to end after SIGTERM */
+
+static tl_cleanup *to_clean_up;
+static atomic_int holder; /* the process whose thread has the list; 0: none */
+
+void tl_cleanup_hold(sigset_t *old)
+{
+    sigset_t entries;
+    sigfillset(&entries);
+    pthread_sigmask(SIG_SETMASK, &entries, old);
+}
+
+void tl_cleanup_release(const sigset_t *old) { pthread_sigmask(SIG_SETMASK, old, NULL); }
+
+static void lock(sigset_t *old)
+{
+    const int here = (int)getpid();
+    tl_cleanup_hold(old);
+    /* in a child of fork, a thread of the parent that has the list does not exist */
+    for (int by = 0; by == here || !atomic_compare_exchange_weak(&holder, &by, here);)
+        if (by == here) by = 0;
+}
+
+static void unlock(const sigset_t *old)
+{
+    atomic_store(&holder, 0);
+    tl_cleanup_release(old);
+}
+
+static void add(tl_cleanup *l)
+{
+    sigset_t old;
+    l->owner = getpid();
+    lock(&old);
+    l->next = to_clean_up;
+    l->at = &to_clean_up;
+    if (to_clean_up) to_clean_up->at = &l->next;
+    to_clean_up = l;
+    unlock(&old);
+}
+
+void tl_cleanup_path(tl_cleanup *l, void (*undo)(const char *path), const char *path)
+{
+    l->undo = undo;
+    l->path = path;
+    add(l);
+}
+
+void tl_cleanup_child(tl_cleanup *l, pid_t child)
+{
+    l->undo = NULL;
+    l->child = child;
+    add(l);
+}
+
+static void take_out(tl_cleanup *l)
+{
+    *l->at = l->next;
+    if (l->next) l->next->at = l->at;
+    l->at = NULL;
+}
+
+void tl_cleanup_drop(tl_cleanup *l)
+{
+    sigset_t old;
+    lock(&old);
+    if (l->at) take_out(l);
+    unlock(&old);
+}
+
+/* Ends a child and the processes that it started: asks first, then kills them. */
+static void end_child(pid_t child)
+{
+    int status;
+    kill(-child, SIGTERM);
+    for (int i = 0; i < POLLS && waitpid(child, &status, WNOHANG) == 0; i++) poll(NULL, 0, WAIT_MS);
+    kill(-child, SIGKILL);
+}
+
+void tally_abandon(void)
+{
+    const int error = errno;
+    const pid_t process = getpid();
+    sigset_t old;
+
+    lock(&old);
+
+    /* children first, because a running compiler writes into its folder */
+    for (int paths = 0; paths < 2; paths++)
+        for (tl_cleanup *l = to_clean_up, *next; l; l = next) {
+            next = l->next;
+            if ((l->undo != NULL) != paths || l->owner != process) continue;
+            if (paths)
+                l->undo(l->path);
+            else
+                end_child(l->child);
+            take_out(l);
+        }
+
+    unlock(&old);
+    errno = error;
 }
