@@ -230,6 +230,10 @@ static int run_result(tally *ctx, const options *o)
     int code = one_file(o, 1);
     if (!code) code = fragment_load(ctx, o->args[1], &f, &sum);
     if (!code && !f) return state_result(ctx, o, &sum);
+    if (!code && has(o, OPT_dtype))
+        code =
+            usage("--dtype is for the state of sum:exact, and %s is a fragment, which has a type",
+                  o->args[1]);
     if (!code && o->nargs == 3 && access(o->args[2], F_OK) != 0) {
         tally_fragment_about(f, &about);
         code = usage("'%s': only the state of sum:exact has results of several operators, and %s "
@@ -301,6 +305,27 @@ static int run_show(tally *ctx, const options *o)
     return DONE;
 }
 
+/* Refuses an option that the action would ignore. */
+static int options_fit(const options *o, int is_make, int is_result)
+{
+    static const unsigned char of_make[] = {OPT_start,     OPT_axis,    OPT_variable,
+                                            OPT_shape,     OPT_with,    OPT_with_dtype,
+                                            OPT_valid,     OPT_format,  OPT_column,
+                                            OPT_header,    OPT_comment, OPT_delimiter,
+                                            OPT_thousands, OPT_decimal, OPT_skip_lines,
+                                            OPT_skip_bad},
+                               of_result[] = {OPT_to, OPT_hex, OPT_digest};
+    for (size_t i = 0; i < sizeof of_make && !is_make; i++)
+        if (has(o, of_make[i]))
+            return usage("--%s goes with `tally fragment make`", option_table[of_make[i]].name);
+    for (size_t i = 0; i < sizeof of_result && !is_result; i++)
+        if (has(o, of_result[i]))
+            return usage("--%s goes with `tally fragment result`", option_table[of_result[i]].name);
+    if (has(o, OPT_dtype) && !is_make && !is_result)
+        return usage("--dtype goes with `tally fragment make` and `result`");
+    return DONE;
+}
+
 int run_fragment(const options *o)
 {
     static const char *const names[] = {"make", "merge", "result", "show", NULL};
@@ -312,7 +337,8 @@ int run_fragment(const options *o)
     while (names[i] && strcmp(o->args[0], names[i])) i++;
     if (!names[i]) return fail_choice(USAGE, "action", o->args[0], names);
     tally *ctx = NULL;
-    int code = session_open(&ctx, o);
+    int code = options_fit(o, i == 0, i == 2);
+    if (!code) code = session_open(&ctx, o);
     if (!code) code = run[i](ctx, o);
     tally_close(ctx);
     return code;

@@ -11,9 +11,8 @@ enum { PIECE = 1 << 20 };
 
 int state_fits(const options *o, const input *in)
 {
-    const char *const op = o->args[1];
-    return (!strcmp(op, "sum:exact") || !strcmp(op, "mean:exact")) && !in->columns &&
-           !has(o, OPT_axis) && !has(o, OPT_start);
+    return !strcmp(o->args[1], "sum:exact") && !in->columns && !has(o, OPT_axis) &&
+           !has(o, OPT_start);
 }
 
 int state_is(const void *data, int64_t bytes)
@@ -52,14 +51,18 @@ int state_make(tally *ctx, input *in, const second *beside, tally_exact *sum)
 int state_result(tally *ctx, const options *o, const tally_exact *sum)
 {
     result r = {.op = o->nargs > 2 ? o->args[2] : "sum:exact"};
-    double value;
+    double value; /* or a float */
+    tally_dtype dtype;
     r.bits = (char *)&value;
-    if (tally_exact_value(ctx, sum, r.op, TALLY_F64, &value)) return usage("%s", tally_error(ctx));
+    int code = dtype_option(o, OPT_dtype, &dtype);
+    if (!dtype) dtype = TALLY_F64;
+    if (!code && tally_exact_value(ctx, sum, r.op, dtype, &value))
+        code = usage("%s", tally_error(ctx));
+    if (!code) code = operator_info(ctx, r.op, dtype, &r.info);
     options one = *o; /* without the word after the file */
     one.nargs = 2;
-    const int code = operator_info(ctx, r.op, TALLY_F64, &r.info);
     const answer a = {.file = o->args[1],
-                      .dtype = TALLY_F64,
+                      .dtype = dtype,
                       .n = sum->word[71],
                       .ndim = 1,
                       .shape = {sum->word[71]},

@@ -121,10 +121,18 @@ bad 2 "$make sum p0.txt --start 2305843009213693900 -o no" 'tally: --start 23058
 ok '! ls no 2>/dev/null' ''
 
 # ---- exact sums: the files are states, which have no order and no place ----
-ok "$make sum:exact p0.txt -o 0.state && $make sum:exact p1.txt -o 1.state && cat p3.txt | $make mean:exact -o 3.state && wc -c <0.state" 576
+ok "$make sum:exact p0.txt -o 0.state && $make sum:exact p1.txt -o 1.state && cat p3.txt | $make sum:exact -o 3.state && wc -c <0.state" 576
 ok 'tally fragment merge 3.state 0.state 1.state -o all.state && tally fragment show all.state' 'sum:exact, 1000 elements: 0 nan, 0 inf, 0 -inf'
 same "tally fragment result all.state --hex" 'tally reduce sum:exact all.txt --hex'
 same "tally fragment result all.state mean:exact --hex" 'tally reduce mean:exact all.txt --hex'
+# a state does not know the type of its elements; what an action does not read is refused
+same "$make sum:exact all.txt --dtype f32 -o f32.state && tally fragment result f32.state --dtype f32 --hex" \
+    'tally reduce sum:exact all.txt --dtype f32 --hex'
+same "$make mean:exact all.txt -o mean.frag && tally fragment result mean.frag --hex" 'tally reduce mean:exact all.txt --hex'
+bad 2 'tally fragment result a.frag --dtype f32' 'tally: --dtype is for the state of sum:exact, and a.frag is a fragment, which has a type'
+bad 2 'tally fragment merge a.frag b.frag --start 300 -o no' 'tally: --start goes with `tally fragment make`'
+bad 2 'tally fragment show a.frag --dtype f32' 'tally: --dtype goes with `tally fragment make` and `result`'
+bad 2 "$make sum p0.txt --digest -o no" 'tally: --digest goes with `tally fragment result`'
 ok "$make sum:exact all.txt -o whole.state && cmp all.state whole.state" ''
 ok "printf '1\nnan\ninf\n' | $make sum:exact -o odd.state && tally fragment show odd.state --json" \
     '{"file": "odd.state", "dtype": "f64", "order": "E v1", "results": [{"op": "sum:exact", "elements": 3, "nan": 1, "inf": 1, "-inf": 0}]}'

@@ -3,11 +3,13 @@
  * strides of up to 64 bits. Every verb computes what the view says (compared with a dense copy
  * of it), or has nothing to do and returns at once, or refuses with a sentence. If a call hangs,
  * an alarm ends the test; the sanitizers find overflows. An argument names another device
- * (test_extents opencl:0,probe=off). */
+ * (test_extents opencl:0,probe=off). And small views that begin or end where memory does. */
 #include "check.h"
+#include "context/view.h"
 #include "tally.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define P(k) ((int64_t)1 << (k))
@@ -290,6 +292,90 @@ static void sizes(void)
     tally_file_get_info(NULL, NULL);
 }
 
+enum { BYTES = 1 << 18, PAGE = 1 << 16 };
+
+/* BYTES bytes, before and behind which nothing may be touched. */
+static char *fenced(void)
+{
+    char *const all = mmap(NULL, BYTES + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED || mprotect(all + PAGE, BYTES, PROT_READ | PROT_WRITE)) exit(2);
+    return all + PAGE;
+}
+
+/* Rows or columns of random strides, perhaps with gaps, perhaps backwards. */
+static tally_view layout(tally_dtype dtype, int64_t rows, int64_t n)
+{
+    tally_view v = tally_rows(NULL, dtype, rows, n);
+    const int64_t gap = check_below(3) ? 0 : check_below(5);
+    if (check_below(2)) v = tally_columns(NULL, dtype, n, rows);
+    if (v.row_stride == 1)
+        v.stride += gap;
+    else
+        v.row_stride += gap;
+    if (check_below(6) == 0) v.row_stride *= 2, v.stride *= 2;
+    if (check_below(6) == 0) v.row_stride *= -1;
+    if (check_below(6) == 0) v.stride *= -1;
+    return v;
+}
+
+/* Gives a view the last bytes of `fence`, or the first ones. Returns where they begin. */
+static char *put_at(tally_view *v, int64_t bytes, char *fence, int at_end, int64_t *size)
+{
+    int64_t low, high;
+    tl_view_extent(v, bytes, &low, &high);
+    char *const first = at_end ? fence + BYTES - (high - low) : fence;
+    v->data = first - low;
+    *size = high - low;
+    return first;
+}
+
+/* Views of elements, bits and results that begin or end where memory does: nothing outside is
+ * read or written, and results are those of the same elements elsewhere. */
+static void views_at_both_ends(void)
+{
+    static char plain[BYTES], wanted[BYTES];
+    char *const fences[] = {fenced(), fenced(), fenced()};
+    for (int i = 0; i < (check_quick ? 300 : 2000); i++) {
+        const check_operator o = check_operator_random();
+        const int64_t rows = 1 + check_below(40), n = 1 + check_below(60);
+        const int at_end = check_below(3) > 0, verb = (int)check_below(3);
+        const tally_window_options w = {check_below(9), check_below(4),
+                                        (tally_edges)check_below(3)};
+        const tally_scan_options e = {(int)check_below(2), (int)check_below(2), NULL};
+        tally_view in = layout(o.dtype, rows, n), out, there;
+        int64_t size, bytes;
+        char *const first = put_at(&in, o.bytes, fences[0], at_end, &size);
+        check_fill(first, o.dtype, size / o.bytes, (tl_data)check_below(TL_DATA_KINDS));
+        if (check_below(3) == 0) { /* of all places from the first one on */
+            tally_view bits = tally_flat(NULL, TALLY_U8, (size / o.bytes + 7) / 8);
+            put_at(&bits, 1, fences[1], at_end, &bytes);
+            check_fill(bits.data, TALLY_U8, bytes, TL_DATA_BITS);
+            in.valid = bits.data;
+            in.valid_offset = ((char *)in.data - first) / o.bytes;
+        }
+        out = layout(o.info.output, rows, !verb ? 1 : verb == 1 ? n : tally_window_length(n, &w));
+        if (!verb) out = tally_flat(NULL, o.info.output, rows);
+        there = out;
+        char *const made = put_at(&out, o.result, fences[2], at_end, &bytes);
+        memset(made, 0x55, (size_t)bytes), memset(wanted, 0x55, (size_t)bytes);
+        there.data = wanted + ((char *)out.data - made);
+        for (int k = 0; k < 2; k++) {
+            const tally_view *const to = k ? &there : &out;
+            check_ok(ctx,
+                     verb == 0   ? tally_reduce(ctx, o.op, &in, to->data)
+                     : verb == 1 ? tally_scan(ctx, o.op, &in, to, &e)
+                                 : tally_window(ctx, o.op, &in, to, &w),
+                     o.op);
+            if (!k)
+                in.data = (char *)memcpy(plain, first, (size_t)size) + ((char *)in.data - first);
+        }
+        check_same(made, wanted, bytes, 1, "%s of %s, verb %d, %lld x %lld, strides %lld, %lld",
+                   o.op, tally_dtype_name(o.dtype), verb, (long long)rows, (long long)n,
+                   (long long)in.row_stride, (long long)in.stride);
+    }
+    for (int k = 0; k < 3; k++) munmap(fences[k] - PAGE, BYTES + 2 * PAGE);
+}
+
 int main(int count, char **arguments)
 {
     check_start();
@@ -304,6 +390,7 @@ int main(int count, char **arguments)
     }
     sizes();
     nowhere();
+    if (count < 2) views_at_both_ends();
     check(refusals > 1000 && calls > 4 * refusals / 3, "%d calls, %d refused", calls, refusals);
     printf("%d calls, %d refused\n", calls, refusals);
     tally_close(ctx);

@@ -268,8 +268,9 @@ static void columns(tally *ctx, const check_operator *o)
     const int64_t all = tl_min(bytes / o->bytes + check_below(2000), N * 7 / size);
     const int64_t n = 2 + all / pitch;
     const int in_place = size == o->bytes && check_below(4) == 0;
-    const tally_scan_options e = {.exclusive = (int)check_below(2),
-                                  .reverse = (int)check_below(2),
+    /* most scans are forward and inclusive, which have more ways */
+    const tally_scan_options e = {.exclusive = check_below(4) == 0,
+                                  .reverse = check_below(4) == 0,
                                   .init = o->info.seedable && check_below(2) ? x : NULL};
     check_fill(x, o->dtype, n * pitch, (tl_data)check_below(TL_DATA_KINDS));
     if (check_below(2)) /* extremes come late */

@@ -28,7 +28,7 @@ for mpi in openmpi mpich; do
             -Wno-unused-variable -fsyntax-only header.cc || bad=1
     fi
     run() { # run RANKS PROGRAM WORDS...
-        out=$(timeout 100 mpirun.$mpi -n "$1" "./$2-$mpi" "${@:3}" 2>&1)
+        out=$(timeout 300 mpirun.$mpi -n "$1" "./$2-$mpi" "${@:3}" 2>&1)
         code=$?
         echo "$mpi, $2: $(echo "$out" | grep -E 'passed|FAILED' | head -5)"
         [ $code -eq 0 ] || { bad=1; echo "exit $code: $(echo "$out" | head -20)"; }

@@ -470,7 +470,7 @@ def _of_polars(column):
         return column.cast(polars.UInt8), "numbers", None
     if kind == polars.Categorical or kind == polars.Enum or kind.is_temporal():
         return column.to_physical(), "numbers", None
-    if kind.is_integer() or kind.is_float():
+    if kind.is_float() or (kind.is_integer() and not str(kind).endswith("128")):
         return column, "numbers", None
     if kind == polars.Null:
         return column.cast(polars.Int8), "numbers", None

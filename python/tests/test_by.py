@@ -165,6 +165,7 @@ def kinds(rng, n):
     yield "polars times", pl.Series(days), days
     yield "polars bool", pl.Series(at > 2), at > 2
     yield "polars lists", pl.Series([[i] for i in at]).list.first(), at
+    yield "polars integers of 128 bits", pl.Series(at, dtype=pl.Int128), at
     yield "array.array", array.array("h", at.tolist()), at
 
 

@@ -404,11 +404,6 @@ static void full_windows(tl_lanes_buffers *buffers, const tl_lanes_from *f, cons
 {
     const tl_lanes_job *job = buffers->job;
     const int64_t first = first_centre(job);
-    if (job->least > job->w) {
-        empties(buffers, to, f->width, i0 - first, i1 - i0);
-        return;
-    }
-
     if (f->col_step == 1 && to->col_step == 1 && tl_lanes_flat(job, f->width, f->step, to->step)) {
         flat_windows(buffers, f, to, i0, i1);
         return;

@@ -171,7 +171,7 @@ static int windows_of_keys(tally *ctx, const tl_columns *wide, int threads)
         job->w < 2 ? 0 : (TL_NARROW_ROWS / job->w & -KEY_BYTES_LEAST) / job->plan->op->elem_bytes;
     c.group = 1;
     c.tasks = 0;
-    if (!c.narrow || job->least > job->w || tl_lanes_full_windows(job) <= job->w || c.strip < 1 ||
+    if (!c.narrow || tl_lanes_full_windows(job) <= job->w || c.strip < 1 ||
         job->in->rows * job->plan->op->elem_bytes < WINDOW_BYTES_LEAST || !c.adjacent)
         return 0;
     cut_strips(&c, 1, KEY_BYTES_LEAST);

@@ -71,7 +71,8 @@ static inline tl_plan tl_plan_of_window(const tl_plan *plan, const tally_window_
     return changed;
 }
 
-/* Windows of w elements have no value with fewer elements than this. */
+/* Windows of w elements have no value with fewer elements than this. A full window has enough:
+ * min_count is at most w (tl_check_window). */
 static inline int64_t tl_window_least(const tl_plan *plan, const tally_window_options *o, int64_t w)
 {
     const int64_t least = plan->op->masked ? 0 : o->min_count;

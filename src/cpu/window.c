@@ -260,8 +260,6 @@ static int part(const centres *c, int task, tl_window_buffers *buffers)
 
         if (!c->whole)
             tl_window_wholes(job, a, b);
-        else if (job->least > win->w)
-            tl_window_empties(job, a, b);
         else
             ok = full_windows(job, a - win->before, b - win->before, buffers);
     } else if (task == c->parts) {

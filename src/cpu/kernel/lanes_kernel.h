@@ -160,7 +160,7 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
         const VS node = W(rows_node)(row, stride, level, W(higher)(n, level), p); \
         s = has_state ? W(combine)(s, node, W(higher)(n, level), 1 << (level)) : node; \
         has_state = 1; \
-        row += stride << (level); \
+        row += stride * (1 << (level)); \
     }
             REST(2)
             REST(1)
