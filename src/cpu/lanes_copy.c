@@ -66,9 +66,16 @@ void tl_stream_bytes(char *to, const char *from, int64_t bytes)
     memcpy(to + at, from + at, (size_t)(bytes - at));
 }
 
-/* Copies rows of row_bytes bytes, which begin `pitch` bytes apart, side by side to `to`. */
+enum { COPIED = 32 }; /* bytes that pack_rows copies at once */
+
+/* Copies rows of row_bytes bytes, which begin `pitch` bytes apart, side by side to `to`. Reads up
+ * to COPIED bytes beyond a row, but none beyond the last row. */
 static void pack_rows(char *to, const char *from, int64_t row_bytes, int64_t pitch, int64_t rows)
 {
+    /* A copy may write over the beginning of the rows after its own, which are copied later. */
+    const int64_t exact = COPIED / row_bytes + 1;
+    for (; rows > exact; rows--, to += row_bytes, from += pitch)
+        for (int64_t at = 0; at < row_bytes; at += COPIED) memcpy(to + at, from + at, COPIED);
     for (; rows > 0; rows--, to += row_bytes, from += pitch) memcpy(to, from, (size_t)row_bytes);
 }
 

@@ -199,8 +199,10 @@ typedef struct {
     int64_t prefetch_distance; /* Prefetch distance in rows; 0: no prefetch. */
 
     /* Scan of a kernel with `direct`: where inclusive results go, or NULL to stage states. Row j
-     * goes to out + j * out_step. stream: non-temporal stores; rows must be aligned to a vector. */
-    void *out;
+     * goes to out + j * out_step. stream: non-temporal stores; rows must be aligned to a vector.
+     * packed: NULL, or where rows that lie side by side in `out` are copied to, line by line; both
+     * begin at the same place in a line. Then `stream` is about these copies. */
+    void *out, *packed;
     int64_t out_step;
     int stream;
 } tl_lanes;

@@ -203,6 +203,20 @@ TL_INLINE void W(put_row)(TL_OUT_T *to, VS s, int64_t n, int stream, tl_par p)
     else
         memcpy(to, &r, sizeof r);
 }
+
+enum { W(PACKED) = 512 }; /* bytes of results that are copied at a time, at least */
+
+/* Copies whole lines of the first `rows` rows of results to k->packed, at the end all that is left.
+ * Returns the end of what is copied. */
+TL_INLINE int64_t W(pack_rows)(const tl_lanes *k, int64_t copied, int64_t rows)
+{
+    const int64_t end = rows * k->out_step * (int64_t)sizeof(TL_OUT_T);
+    if (rows < k->m && end - copied < W(PACKED)) return copied;
+    copied = tl_copy_lines(k->packed, k->out, copied, end, k->stream);
+    if (rows == k->m)
+        memcpy((char *)k->packed + copied, (char *)k->out + copied, (size_t)(end - copied));
+    return copied;
+}
 #endif
 
 static void W(do_lanes_scan)(const tl_lanes *given, tl_par p)
@@ -217,10 +231,11 @@ static void W(do_lanes_scan)(const tl_lanes *given, tl_par p)
 
     assert(k->at % W(ROWS) == 0 && k->m >= 0 && k->levels >= 1);
     assert((k->at + k->m) >> W(BLOCK_LOG) >> k->levels == 0);
-    assert(!k->stream || k->out);
+    assert((!k->stream && !k->packed) || k->out);
 #if TL_SCAN_FULL
     const int64_t out_step = k->out_step;
-    const int stream = k->stream;
+    const int stream = k->stream && !k->packed;
+    int64_t copied = 0;
 #endif
 
     for (int64_t row = 0; row < k->m; row += W(ROWS)) {
@@ -260,7 +275,14 @@ static void W(do_lanes_scan)(const tl_lanes *given, tl_par p)
 #endif
                 W(soa_store)(k->soa, to + W(ROWS) * width, s);
         }
+#if TL_SCAN_FULL
+        /* one block late: what it reads is in the cache by then, not in the store buffer */
+        if (k->packed) copied = W(pack_rows)(k, copied, row);
+#endif
     }
+#if TL_SCAN_FULL
+    if (k->packed) W(pack_rows)(k, copied, k->m);
+#endif
 }
 
 /* z holds the nodes of one level that end at rows 2^b - 1 .. m - 1, of one vector of lanes. From
