@@ -77,8 +77,7 @@ static __attribute__((noinline, noclone)) VS W(range_gather)(const tl_range_work
         const offsets from = \
             tile + at * (int64_t)sizeof(TL_S(type)) + (int64_t) __builtin_offsetof(W(soa), f); \
         __typeof__(node.f) lanes = {0}; \
-        TL_UNROLL for (int v = 0; v < TL_V; v++) lanes[v] = \
-            *(const TL_S(type) *)(nodes + from[v]); \
+        TL_FOR(v, TL_V) lanes[v] = *(const TL_S(type) *)(nodes + from[v]); \
         node.f = lanes; \
     }
     OP_FIELDS(GATHER)
@@ -93,7 +92,7 @@ TL_INLINE VS W(range_neighbours)(const tl_range_work *k, int l, int32_t first)
     if (at + TL_V <= TL_TILE)
         return W(soa_load)(W(range_tile)(k, l, k->tile - (first >> TL_TILE_LEVEL)), at);
     W(places) e = {0};
-    TL_UNROLL for (int v = 0; v < TL_V; v++) e[v] = first + v;
+    TL_FOR(v, TL_V) e[v] = first + v;
     return W(range_gather)(k, l, e);
 }
 
@@ -123,8 +122,7 @@ TL_INLINE VS W(ranges_any)(const tl_range_work *k, const int32_t *from, const in
     memcpy(&begin, from, sizeof begin);
     memcpy(&n, length, sizeof n);
 
-    TL_UNROLL for (int v = 0; v < TL_V; v++)
-    {
+    TL_FOR(v, TL_V) {
         assert(length[v] > 0);
         bits |= length[v];
     }
@@ -187,12 +185,11 @@ TL_INLINE VS W(append_rests)(VS s, const VS *x, W(places) n)
 {
     enum { PAIRS = TL_V / 2 };
     VS v[TL_V], w[TL_V];
-    TL_UNROLL for (int j = 0; j < PAIRS; j++) v[j] = W(step)(0, x[2 * j], x[2 * j + 1], 1);
+    TL_FOR(j, PAIRS) v[j] = W(step)(0, x[2 * j], x[2 * j + 1], 1);
     TL_UNROLL for (int l = 1; l < TL_LOG_V; l++) /* in the end v[j] has pair j of all */
     {
-        TL_UNROLL for (int j = 0; j < PAIRS; j++) w[j] = v[j];
-        TL_UNROLL for (int j = 0; j < PAIRS / 2; j++)
-        {
+        TL_FOR(j, PAIRS) w[j] = v[j];
+        TL_FOR(j, PAIRS / 2) {
             v[j] = W(even)(l, w[2 * j], w[2 * j + 1]);
             v[j + PAIRS / 2] = W(odd)(l, w[2 * j], w[2 * j + 1]);
         }
@@ -233,8 +230,7 @@ static void W(do_fold_short)(const tl_dense_rows *rows, tl_par p)
         const W(places) length = __builtin_convertvector(end - begin, W(places));
         memcpy(n, &length, sizeof length);
         TL_HIDDEN(n); /* loads cost less than lanes of a vector */
-        TL_UNROLL for (int k = 0; k < TL_V; k++)
-        {
+        TL_FOR(k, TL_V) {
             x[k] = (const E *)((uintptr_t)rows->x + (uintptr_t)offset[k] * sizeof(E));
             most = n[k] > most ? n[k] : most;
         }
@@ -243,12 +239,11 @@ static void W(do_fold_short)(const tl_dense_rows *rows, tl_par p)
         FETCH(0)
         for (int b = 0; b < most >> TL_LOG_V; b++) {
             FETCH(b)
-            TL_UNROLL for (int k = 0; k < TL_V; k++) v[k] = W(load)(x[k] + b * TL_V, 0, p);
+            TL_FOR(k, TL_V) v[k] = W(load)(x[k] + b * TL_V, 0, p);
             s = W(select)(length >= (b + 1) * TL_V,
                           W(append_node)(&counter, 0, b, W(network)(v, 1)), s);
         }
-        TL_UNROLL for (int k = 0; k < TL_V; k++)
-        {
+        TL_FOR(k, TL_V) {
             const VS rest = W(load)(x[k] + ((uint32_t)n[k] & (uint32_t)-TL_V), 0, p);
             v[k] = W(select)(lane < (((W(places)){0} + n[k]) & (TL_V - 1)), rest, none);
         }

@@ -44,6 +44,9 @@
 #define TL_ROLLED _Pragma("GCC unroll 1")
 #endif
 
+/* For j = 0 .. n - 1, unrolled. */
+#define TL_FOR(j, n) TL_UNROLL for (int j = 0; j < (n); j++)
+
 /* Hides from the compiler how a pointer was computed, so that it does not keep one more pointer for
  * every use of it in a loop: more than there are registers. */
 #define TL_HIDDEN(pointer) __asm__("" : "+r"(pointer))
