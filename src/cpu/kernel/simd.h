@@ -72,6 +72,8 @@
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define TL_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define TL_PAIR(a, b) \
+    __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #endif
 #endif
 #ifndef TL_SHUFFLE /* gcc before 12 */
