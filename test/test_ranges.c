@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Windows by ranges beside the law's reduction of each range; windows over sorted keys beside a
  * look at every row, for every kind of interval, ties, falling keys and limits beyond 64 bits;
- * negative offsets and steps through the public calls (tally_verify has their bits); short
- * segments at the end of memory; bad arguments. */
+ * negative offsets and steps through the public calls (tally_verify has their bits); short rows
+ * and segments at the end of memory, also in place; bad arguments. */
 #include "check.h"
 #include "context/context.h"
 #include "law/spec.h"
@@ -10,6 +10,8 @@
 
 enum { MOST = 70000 };
 static char data[MOST * 8], got[MOST * 16], want[MOST * 16];
+static char scanned[1 << 18];
+static unsigned char bits[MOST / 4];
 static int64_t start[MOST], end[MOST];
 
 static void ranges(tally *ctx, int64_t n, int64_t results, int sorted)
@@ -369,45 +371,99 @@ static void refused_windows(tally *ctx)
             "a stream takes before and after of at least 0, and no step");
 }
 
-/* Short segments that end where memory ends: nothing behind them is read. */
-static void segments_before_the_end(tally *ctx)
+/* Scans each sequence alone, some elements of which are missing. */
+static void scan_apart(tally *ctx, const char *op, const tally_view *in, const tally_view *out)
+{
+    const int64_t bytes = (int64_t)tally_dtype_size(in->dtype),
+                  result = (int64_t)tally_dtype_size(out->dtype);
+    for (int64_t r = 0; r < in->rows; r++) {
+        const int64_t at = in->offsets ? in->offsets[r] : r * in->n,
+                      n = in->offsets ? in->offsets[r + 1] - at : in->n;
+        tally_view one = tally_flat((char *)in->data + at * bytes, in->dtype, n),
+                   to = tally_flat((char *)out->data + at * result, out->dtype, n);
+        one.valid = in->valid;
+        one.valid_offset = in->valid_offset + at;
+        check_ok(ctx, tally_scan(ctx, op, &one, &to, NULL), op);
+    }
+}
+
+/* Reduces and scans short sequences that end where memory ends, as their results do: nothing behind
+ * them is read or written. In place too, and where elements are missing. */
+static void sequences_before_the_end(tally *ctx, const check_operator *o, const tally_view *in,
+                                     char *memory_end)
+{
+    const tl_scalar *op;
+    tl_par par;
+    if (tl_resolve(NULL, o->op, o->dtype, &op, &par)) return;
+    const int64_t rows = in->rows, first = in->offsets ? in->offsets[0] : 0,
+                  all = in->offsets ? in->offsets[rows] : rows * in->n;
+    const tally_view apart = {scanned, o->info.output, rows, in->n, in->n, 1, in->offsets};
+    check_ok(ctx, tally_scan(ctx, o->op, in, &apart, NULL), o->op);
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t at = in->offsets ? in->offsets[r] : r * in->n,
+                      n = in->offsets ? in->offsets[r + 1] - at : in->n;
+        const char *const x = (const char *)in->data + at * o->bytes;
+        tl_spec_reduce((tl_spec_sequence){op, par, x, 1, n}, NULL, want + r * o->result);
+        /* the law takes n^2 steps: of some long ones, beside each other, so that every lane is one */
+        if (n < 30 || r % 50 < 17 || r > rows - 20)
+            tl_spec_scan((tl_spec_sequence){op, par, x, 1, n}, NULL, scanned + at * o->result);
+    }
+    check_ok(ctx, tally_reduce(ctx, o->op, in, got), o->op);
+    check_same(got, want, rows, o->result, "%s of %s, %lld sequences, n %lld", o->op,
+               tally_dtype_name(o->dtype), (long long)rows, (long long)in->n);
+
+    for (int place = 0; place < 4; place++) { /* bits 0: in place; 1: elements are missing */
+        if ((place & 1 && o->result != o->bytes) || (place & 2 && check_below(4))) continue;
+        tally_view x = *in, y = *in;
+        y.data = memory_end - all * o->result;
+        y.dtype = o->info.output;
+        if (place & 2) x.valid = bits, x.valid_offset = check_below(8);
+        if (place & 2) scan_apart(ctx, o->op, &x, &apart);
+        if (place & 1) memcpy(y.data, x.data, (size_t)(all * o->bytes)), x.data = y.data;
+        check_ok(ctx, tally_scan(ctx, o->op, &x, &y, NULL), o->op);
+        check_same((char *)y.data + first * o->result, scanned + first * o->result, all - first,
+                   o->result, "scan %s of %s, %lld sequences, n %lld, place %d", o->op,
+                   tally_dtype_name(o->dtype), (long long)rows, (long long)in->n, place);
+    }
+}
+
+static void short_sequences(tally *ctx)
 {
     static const struct {
         const char *op;
         tally_dtype dtype;
-    } of[] = {{"sum", TALLY_F32}, {"sum", TALLY_F64},  {"mean", TALLY_F32}, {"max", TALLY_F32},
-              {"max", TALLY_I32}, {"mean", TALLY_I32}, {"sum", TALLY_U64},  {"nansum", TALLY_F32}};
-    enum { BYTES = 1 << 18, PAGE = 1 << 16, ROWS = 3000 };
+    } of[] = {{"sum", TALLY_F32},  {"sum", TALLY_F64},    {"mean", TALLY_F32}, {"max", TALLY_F32},
+              {"max", TALLY_I32},  {"mean", TALLY_I32},   {"sum", TALLY_U64},  {"sum", TALLY_F16},
+              {"prod", TALLY_F64}, {"nansum", TALLY_F32}, {"xor", TALLY_U32}};
+    enum { OPERATORS = sizeof of / sizeof *of, BYTES = 1 << 18, PAGE = 1 << 16, ROWS = 300 };
     int64_t *const offsets = start;
-    char *const memory =
-        mmap(NULL, BYTES + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!check(memory != MAP_FAILED && !mprotect(memory + BYTES, PAGE, PROT_NONE), "mmap")) return;
-    for (int i = 0; i < 64; i++) {
+    char *const memory = mmap(NULL, 2 * (BYTES + PAGE), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+                *const end_in = memory + BYTES, *const end_out = end_in + PAGE + BYTES;
+    if (!check(memory != MAP_FAILED && !mprotect(end_in, PAGE, PROT_NONE) &&
+                   !mprotect(end_out, PAGE, PROT_NONE),
+               "mmap"))
+        return;
+    for (size_t k = 0; k < sizeof bits; k++) bits[k] = (unsigned char)(check_random() | 85);
+    for (int i = 0; i < 3 * OPERATORS; i++) {
         check_operator o;
-        const tl_scalar *op;
-        tl_par par;
-        if (!check_operator_make(&o, of[i % 8].op, of[i % 8].dtype, 0)) continue;
-        if (tl_resolve(NULL, o.op, o.dtype, &op, &par)) continue;
-        const int64_t longest = 1 + check_below(i % 3 ? 40 : 530), kind = check_below(4);
+        if (!check_operator_make(&o, of[i % OPERATORS].op, of[i % OPERATORS].dtype, 0)) continue;
+        const int64_t longest = 1 + check_below(i % 3 ? 40 : 530), kind = check_below(5),
+                      most = BYTES / (o.result > o.bytes ? o.result : o.bytes);
         int64_t rows = 0;
-        offsets[0] = check_below(3);
-        for (; rows < ROWS && (offsets[rows] + longest) * o.bytes <= BYTES; rows++)
-            offsets[rows + 1] = offsets[rows] + (kind == 0                     ? longest
-                                                 : kind == 1 && check_below(8) ? 0
-                                                 : kind == 2                   ? check_below(4) / 3
+        offsets[0] = kind ? check_below(3) : 0;
+        for (; rows < ROWS && offsets[rows] + longest <= most; rows++)
+            offsets[rows + 1] = offsets[rows] + (kind <= 1                     ? longest
+                                                 : kind == 2 && check_below(8) ? 0
+                                                 : kind == 3                   ? check_below(4) / 3
                                                              : check_below(longest + 1));
-        char *const at = memory + BYTES - offsets[rows] * o.bytes;
-        const tally_view in = tally_segments(at, o.dtype, offsets, rows);
-        check_fill(at, o.dtype, offsets[rows], TL_DATA_PLAIN);
-        check_ok(ctx, tally_reduce(ctx, o.op, &in, got), o.op);
-        for (int64_t r = 0; r < rows; r++)
-            tl_spec_reduce((tl_spec_sequence){op, par, at + offsets[r] * o.bytes, 1,
-                                              offsets[r + 1] - offsets[r]},
-                           NULL, want + r * o.result);
-        check_same(got, want, rows, o.result, "%s of %s, %lld segments of at most %lld, kind %d",
-                   o.op, tally_dtype_name(o.dtype), (long long)rows, (long long)longest, (int)kind);
+        char *const at = end_in - offsets[rows] * o.bytes;
+        check_fill(at, o.dtype, offsets[rows], (tl_data)check_below(TL_DATA_KINDS));
+        const tally_view rows_in = {at, o.dtype, rows, longest, longest, 1, NULL},
+                         segments = tally_segments(at, o.dtype, offsets, rows);
+        sequences_before_the_end(ctx, &o, kind ? &segments : &rows_in, end_out);
     }
-    munmap(memory, BYTES + PAGE);
+    munmap(memory, 2 * (BYTES + PAGE));
 }
 
 int main(void)
@@ -432,7 +488,7 @@ int main(void)
         bounds(ctx, TALLY_I64, check_quick ? 35000 : 50000, 0);
         bounds(ctx, TALLY_F64, check_quick ? 35000 : 50000, 1);
         extremes(ctx);
-        segments_before_the_end(ctx);
+        short_sequences(ctx);
         refused_ranges(ctx);
         refused_bounds(ctx);
         refused_windows(ctx);

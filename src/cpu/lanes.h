@@ -204,6 +204,7 @@ enum {
     TL_BATCH_SEQUENCES = 2048,         /* most sequences of a batch */
     TL_BATCH_ELEMENTS = 64 * 1024 - 1, /* most elements of a batch */
     TL_BATCH_WAYS = 4,                 /* counters of a class of segments */
+    TL_SCAN_SHORT = 256,               /* longest sequence for scan_short */
     TL_LANES_OVER = 8                  /* a transposition reads multiples of this many elements */
 };
 
@@ -225,16 +226,19 @@ struct tl_lanes_batch {
     int direct_in, direct_out, stream, prefetch;
 
     /* Longer sequences are processed one at a time; so are batches with a longer mean. */
-    int64_t longest, mean;
+    int64_t longest, mean, mean_alike;
     char *in, *pack, *out, *spill;
     int64_t r0, count; /* the first sequence of the batch, and how many it has */
     const char *x;     /* the first element, in place or copied */
     const char *end;   /* nothing at or after this address may be read */
     int near_end;      /* a strip might read past the end */
-    int as_given;      /* a reduction by fold_short */
-    char *y;           /* where the first result goes */
+    /* fold_short or scan_short, or NULL */
+    void (*as_given)(const tl_dense_rows *rows, tl_par p);
+    int alike; /* the segments of the batch are about as long, so that as_given is faster */
+    char *y;   /* where the first result goes */
     tl_segment in_order[TL_BATCH_SEQUENCES],
-        sorted[TL_BATCH_SEQUENCES]; /* segments; sorted by length */
+        sorted[TL_BATCH_SEQUENCES];         /* segments; sorted by length */
+    int64_t starts[TL_BATCH_SEQUENCES + 1]; /* offsets of rows */
     uint16_t alone[TL_BATCH_SEQUENCES];
     uint16_t place[TL_LANES_LONG + 1][TL_BATCH_WAYS]; /* where the next segment of a class goes */
 };
@@ -246,9 +250,15 @@ typedef struct {
     int64_t count, least, most, to;
 } tl_strip;
 
-/* Brings the elements of the batch to b->x, and its results from b->y to their places. */
+/* Brings the elements of the batch to b->x and says where its results go, b->y; brings them to
+ * their places. */
 void tl_batch_load(tl_lanes_batch *b);
 void tl_batch_store(tl_lanes_batch *b);
+
+/* Stages the states of a batch in its order, or scans it, except for the last sequences, which are
+ * left to the next batch: kernels read, and write, up to `longest` elements and a vector past the
+ * end of a sequence. Returns 0 if that leaves none. */
+int tl_batch_as_given(tl_lanes_batch *b, const int64_t *offset, int64_t longest);
 
 /* Lanes of a strip of sequences of n elements: so many that it fits the first-level cache. */
 int64_t tl_batch_lanes(int64_t n);

@@ -35,6 +35,12 @@ static int64_t start_of(const tally_view *v, int64_t r)
     return v->offsets ? v->offsets[r] : r * v->n;
 }
 
+/* Folds in registers are faster than one at a time also for longer sequences of floats. */
+static int folds_longer(const tl_plan *plan)
+{
+    return !plan->op->exact && plan->core->fold_short && plan->core->vector_lanes >= 8;
+}
+
 /* Up to this length lanes are faster than one at a time. For reductions of rows it depends on the
  * operator (bench/results). Segments one at a time also have mispredicted branches. */
 static int64_t longest_of(const tl_lanes_job *job)
@@ -53,6 +59,7 @@ static int64_t longest_of(const tl_lanes_job *job)
     if (plan->fold != plan->core && elem < 4)
         return plan->op->inverse ? 32 : elem == 1 && state == 4 ? 64 : 100;
     if (plan->op->exact && plan->op->indexed) return 256;
+    if (folds_longer(plan) && is_dense(job->in)) return TL_LANES_LONG / 2;
     return state == 8 && plan->op->exact ? 48 : 100;
 }
 
@@ -83,6 +90,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     b->elem = b->buffers.elem;
     b->longest = longest_of(job);
     b->mean = job->verb != TL_REDUCE ? 256 : plan->op->exact && plan->op->inverse ? 64 : 128;
+    b->mean_alike = job->verb == TL_REDUCE && folds_longer(plan) ? 256 : b->mean;
     b->result = b->buffers.result;
 
     /* Rows with gaps: elements past the end of a row may not exist, so the length must be a
@@ -92,6 +100,13 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, int me, const tl_lanes_job *job)
     b->prefetch = in->stride == 1 ? tl_prefetches(total * plan->op->elem_bytes) : TL_CACHED;
     b->stream = (!out || is_dense(out)) && results * plan->op->result_bytes >= TL_STREAM_BYTES;
     b->direct_out = out && !plan->out && out->stride == 1 && !b->stream;
+    if ((!b->direct_in || is_dense(in)) && (!b->direct_out || is_dense(out))) {
+        if (job->verb == TL_REDUCE)
+            b->as_given = plan->core->fold_short;
+        else if (job->verb == TL_SCAN && plan->core == plan->lower && !job->exclusive &&
+                 !job->reverse && !job->seeded && !(b->direct_out && in->data == out->data))
+            b->as_given = plan->core->scan_short;
+    }
     const size_t in_bytes = b->direct_in ? 0 : (size_t)(all * b->elem),
                  pack = plan->in && !is_dense(in) ? (size_t)(all * plan->op->elem_bytes) : 0,
                  buffers = (size_t)SPILL * (size_t)b->elem,
@@ -117,10 +132,12 @@ void tl_batch_load(tl_lanes_batch *b)
     const tally_view *in = b->job->in;
     const int64_t bytes = plan->op->elem_bytes,
                   all = start_of(in, b->r0 + b->count) - start_of(in, b->r0);
-    int64_t n;
+    int64_t n, results;
     const char *x = tl_view_row(in, b->r0, bytes, &n);
 
     b->x = x;
+    b->y = b->out;
+    if (b->direct_out) b->y = tl_view_row(b->job->out, b->r0, plan->op->result_bytes, &results);
     if (b->direct_in) return;
 
     b->x = b->in;
@@ -173,6 +190,27 @@ void tl_batch_store(tl_lanes_batch *b)
         for (int64_t r = 0; r < b->count; r++)
             tl_copy_strided(y + r * out->row_stride * bytes, out->stride, from + r * n * bytes, 1,
                             n, bytes);
+}
+
+int tl_batch_as_given(tl_lanes_batch *b, const int64_t *offset, int64_t longest)
+{
+    const tl_lanes_job *job = b->job;
+    const int64_t elements = job->out ? offset[b->count] - offset[0] : (b->end - b->x) / b->elem,
+                  most = offset[0] + elements - longest - TL_ABREAST;
+    int64_t count = b->count & -(int64_t)job->plan->core->vector_lanes;
+    while (count > 0 && offset[count] > most) count -= job->plan->core->vector_lanes;
+    if (count <= 0) return 0;
+    b->count = count;
+    b->as_given(
+        &(tl_dense_rows){.out = job->out ? tl_offset(b->y, -offset[0] * b->result) : b->buffers.soa,
+                         .x = tl_offset((char *)(uintptr_t)b->x, -offset[0] * b->elem),
+                         .rows = count,
+                         .pitch = tl_min(longest, TL_LANES_OVER),
+                         .offsets = offset,
+                         .prefetch = b->direct_in ? b->prefetch : 0,
+                         .stage = b->buffers.r},
+        job->plan->par);
+    return 1;
 }
 
 /* ---- strips ---- */
@@ -283,22 +321,26 @@ void tl_batch_rows(tl_lanes_batch *b, int64_t r0, int64_t r1)
 {
     const tl_lanes_job *job = b->job;
     const int64_t n = job->in->n, bytes = job->plan->op->result_bytes;
-    const int staged = !b->direct_in || (job->out && !b->direct_out);
+    const int wide = job->plan->core->vector_lanes,
+              staged = !b->direct_in || (job->out && !b->direct_out),
+              as_given = b->as_given &&
+                         (job->out ? n > 4 && n <= TL_SCAN_SHORT : n >= 6 * wide && wide >= 8);
     int64_t most = (staged ? STAGED : TL_BATCH_ELEMENTS) / n & -(int64_t)TL_ABREAST;
 
     most = tl_clamp(most, TL_ABREAST, TL_BATCH_SEQUENCES);
+    for (int64_t r = 0; r <= tl_min(most, r1 - r0) && as_given; r++) b->starts[r] = r * n;
     for (int64_t r = r0; r < r1; r += b->count) {
-        int64_t length;
         b->r0 = r;
         b->count = tl_min(r1 - r, most);
         tl_batch_load(b);
         b->near_end = is_dense(job->in) || !b->direct_in;
-        b->y = !job->out ? NULL : b->direct_out ? tl_view_row(job->out, r, bytes, &length) : b->out;
         const int64_t lanes = tl_batch_lanes(n),
                       reads = ((n + TL_LANES_OVER - 1) & -(int64_t)TL_LANES_OVER) * b->elem,
                       pitch = (b->direct_in ? job->in->row_stride : n) * b->elem;
 
-        for (int64_t s = 0, now; s < b->count; s += now) {
+        int64_t s = 0;
+        if (as_given && tl_batch_as_given(b, b->starts, n)) s = b->count;
+        for (int64_t now; s < b->count; s += now) {
             now = tl_min(b->count - s, lanes);
             if (now > TL_ABREAST) now &= -(int64_t)TL_ABREAST;
             int past = reads > n * b->elem && b->x + (s + now - 1) * pitch + reads > b->end;

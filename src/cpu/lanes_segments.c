@@ -88,11 +88,10 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
     b->r0 = r0;
     b->count = count;
     /* which pays where segments are about as long, and at least half as long as a vector */
-    const tl_kernel *const kernel = b->job->plan->core;
-    const int64_t elements = offset[count] - offset[0];
-    b->as_given = b->job->verb == TL_REDUCE && kernel->fold_short && longest <= b->longest &&
-                  wide <= 4 * elements + 32 * count &&
-                  16 * elements >= 7 * kernel->vector_lanes * count;
+    const int64_t elements = offset[count] - offset[0], lanes = b->job->plan->core->vector_lanes;
+    b->alike = b->as_given && wide <= 4 * elements + 32 * count &&
+               (b->job->out ? longest <= TL_SCAN_SHORT
+                            : longest <= b->longest && 16 * elements >= 7 * lanes * count);
     return longest;
 }
 
@@ -159,36 +158,15 @@ static tl_strip strip_of_class(const tl_lanes_batch *b, int64_t s, int64_t longe
                       s};
 }
 
-/* Stages the states of a batch in its order, except for the last segments, which are left to the
- * next batch: the kernel reads up to `longest` elements and a vector past the end of a segment.
- * Returns 0 if that leaves none. */
-static int fold_as_given(tl_lanes_batch *b, int64_t longest)
-{
-    const int64_t *offset = b->job->in->offsets + b->r0,
-                  most = (b->end - b->x) / b->elem - longest - TL_ABREAST + offset[0];
-    int64_t count = b->count;
-    while (count && offset[count] > most) count--;
-    if (!count) return 0;
-    b->count = count;
-    const tl_dense_rows rows = {.out = b->buffers.soa,
-                                .x = tl_offset((char *)(uintptr_t)b->x, -offset[0] * b->elem),
-                                .rows = count,
-                                .n = b->direct_in ? b->prefetch : 0,
-                                .pitch = tl_min(longest, TL_LANES_OVER),
-                                .offsets = offset};
-    b->job->plan->core->fold_short(&rows, b->job->plan->par);
-    return 1;
-}
-
 static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_process *process,
                               void *with)
 {
     const tl_lanes_job *job = b->job;
     const int64_t *offset = job->in->offsets + b->r0;
-    int64_t length, s = 0, alone = 0;
+    int64_t s = 0, alone = 0;
 
     tl_batch_load(b);
-    const int folded = b->as_given && fold_as_given(b, longest),
+    const int folded = b->alike && tl_batch_as_given(b, offset, longest),
               /* or all are so short that one strip can hold them unsorted */
         unsorted = folded || (longest <= TL_LANES_OVER && !job->reverse && !job->after);
     const tl_segment *const list = unsorted ? b->in_order : b->sorted;
@@ -202,9 +180,6 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_proce
     const int64_t reach =
         (offset[b->count] - offset[0] + 2 * longest + 3 * TL_LANES_OVER) * b->elem;
     b->near_end = (uintptr_t)b->x + (uintptr_t)reach > (uintptr_t)b->end;
-    b->y = !job->out       ? NULL
-           : b->direct_out ? tl_view_row(job->out, b->r0, job->plan->op->result_bytes, &length)
-                           : b->out;
 
     const int64_t begin = s,
                   all = b->prefetch && b->direct_in ? (offset[b->count] - offset[0]) * b->elem : 0;
@@ -249,7 +224,7 @@ static void segments(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_process
             continue;
         }
 
-        if (offsets[r0 + b->count] - offsets[r0] > b->count * b->mean)
+        if (offsets[r0 + b->count] - offsets[r0] > b->count * (b->alike ? b->mean_alike : b->mean))
             for (int64_t r = r0; r < r0 + b->count; r++) process(with, r);
         else
             batch_of_segments(b, longest, process, with);

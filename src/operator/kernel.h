@@ -144,6 +144,8 @@ typedef struct {
     const void *x;
     int64_t rows, n, out_pitch, pitch;
     const int64_t *offsets;
+    int prefetch; /* Of fold_short and scan_short: see tl_prefetches. */
+    void *stage;  /* Of scan_short: memory for results of TL_SOA states. */
 } tl_dense_rows;
 
 /* Elements to scan: m > 0 dense elements of any alignment; x[0] has index b. */
@@ -382,11 +384,12 @@ typedef struct {
     void (*lanes_flat)(const tl_lanes *k, int64_t w, tl_par p);
     void (*lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s);
 
-    /* Stages S of rows of at most 512 elements, with offsets, as soa[r] of rows->out, from at
-     * least `pitch` places of each, which a branch need not predict. n: see
-     * tl_prefetches. Reads past the end of a row, up to a vector more than the longest row. NULL:
-     * none. */
+    /* fold_short: stages S of rows of at most 1024 elements as soa[r] of rows->out, from at least
+     * `pitch` places of each, which a branch need not predict. scan_short: scans rows of at most
+     * 256 elements that lie without gaps. Both read, and scan_short also writes, up to a vector
+     * more than the longest row past the end of each. NULL: none. */
     void (*fold_short)(const tl_dense_rows *rows, tl_par p);
+    void (*scan_short)(const tl_dense_rows *rows, tl_par p);
 
     void (*ranges)(const tl_range_work *k, tl_par p);
     int64_t soa_bytes; /* Bytes of a staging buffer. */

@@ -30,12 +30,12 @@
 
 /* Step s on H vectors. */
 #define STEP(v, H, all, s) \
-    TL_UNROLL for (int j = 0; j < (H); j++) if (!(j >> (s)&1)) \
-    { \
-        const __typeof__(v[0]) a = v[j], b = v[j | 1 << (s)]; \
-        v[j] = TL_SHUFFLE(a, b, all(FIRST, s)); \
-        v[j | 1 << (s)] = TL_SHUFFLE(a, b, all(SECOND, s)); \
-    }
+    TL_FOR(j, H) \
+        if (!(j >> (s)&1)) { \
+            const __typeof__(v[0]) a = v[j], b = v[j | 1 << (s)]; \
+            v[j] = TL_SHUFFLE(a, b, all(FIRST, s)); \
+            v[j | 1 << (s)] = TL_SHUFFLE(a, b, all(SECOND, s)); \
+        }
 
 typedef uint32_t v4 __attribute__((vector_size(TL_VECTOR_BYTES)));
 typedef uint64_t v8 __attribute__((vector_size(TL_VECTOR_BYTES)));
@@ -136,9 +136,8 @@ PUT(8)
                     __builtin_prefetch((const void *)((uintptr_t)next.at + (uintptr_t)asked), 0, \
                                        2); \
                 v##size v[H##size]; \
-                TL_UNROLL for (int j = 0; j < H##size; j++) v[j] = \
-                    get##size(listed, s, c + j, at * size); \
-                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++) \
+                TL_FOR(j, H##size) v[j] = get##size(listed, s, c + j, at * size); \
+                STEPS##size(v) TL_FOR(j, H##size) \
                     memcpy((char *)m.t + ((at + j) * m.stride + c) * size, &v[j], sizeof v[j]); \
             } \
     } \
@@ -147,10 +146,9 @@ PUT(8)
         for (int64_t c = 0; c < m.lanes; c += PER##size) \
             for (int64_t at = 0; at < most; at += H##size) { \
                 v##size v[H##size]; \
-                TL_UNROLL for (int j = 0; j < H##size; j++) \
+                TL_FOR(j, H##size) \
                     memcpy(&v[j], (char *)m.t + ((at + j) * m.stride + c) * size, sizeof v[j]); \
-                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++) \
-                    put##size(listed, s, c + j, at, most, v[j]); \
+                STEPS##size(v) TL_FOR(j, H##size) put##size(listed, s, c + j, at, most, v[j]); \
             } \
     } \
     static void to_lanes##size(const tl_matrix *m, const tl_origins *s, int64_t n, \

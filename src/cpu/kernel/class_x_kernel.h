@@ -90,8 +90,7 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int prefetch)
 
     for (; j + W(STEP) <= n; j += W(STEP)) {
         TL_PREFETCH(j, sizeof m)
-        TL_UNROLL for (int k = 0; k < 4; k++)
-        {
+        TL_FOR(k, 4) {
             /* Copied singly: a copy of all four would go through memory. */
             memcpy(&v[k], x + j + k * W(LANES), sizeof v[k]);
             m[k] = BETTER(W(compared)(v[k]), m[k]);
@@ -200,7 +199,7 @@ TL_INLINE W(words) W(row_words)(const E *x, int64_t n, const E *end, int prefetc
 
     for (; j + 4 * VECTOR <= n; j += 4 * VECTOR) {
         TL_PREFETCH(j, sizeof sum)
-        TL_UNROLL for (int k = 0; k < 4; k++) sum[k] += W(byte_sums)(x + j + k * VECTOR, all);
+        TL_FOR(k, 4) sum[k] += W(byte_sums)(x + j + k * VECTOR, all);
     }
     sum[0] += sum[1] + sum[2] + sum[3];
     for (; j + VECTOR <= n; j += VECTOR) sum[0] += W(byte_sums)(x + j, all);
@@ -257,8 +256,7 @@ TL_INLINE int64_t W(even_rows)(const tl_dense_rows *rows, int64_t whole, tl_par 
 
     for (; r + TL_V <= rows->rows && bytes >= (r + TL_V - 1) * pitch + whole + vector; r += TL_V) {
         W(words) sums[TL_V];
-        TL_UNROLL for (int k = 0; k < TL_V; k++)
-        {
+        TL_FOR(k, TL_V) {
             const E *const row = x + (r + k) * pitch;
             W(words) sum = W(byte_sums)(row + whole, mask);
             for (int64_t j = 0; j < whole; j += vector) sum += W(byte_sums)(row + j, all);
@@ -409,7 +407,7 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
     for (int k = 0; k < 4; k++) a[k] = W(bits)(x + k * LANES);
     for (; j + STEP <= n; j += STEP) {
         TL_PREFETCH(j, sizeof a)
-        TL_UNROLL for (int k = 0; k < 4; k++) a[k] = W(joined)(a[k], W(bits)(x + j + k * LANES));
+        TL_FOR(k, 4) a[k] = W(joined)(a[k], W(bits)(x + j + k * LANES));
     }
     a[0] = W(joined)(W(joined)(a[0], a[1]), W(joined)(a[2], a[3]));
     *s = W(singly)((const E *)a, LANES, p);
@@ -430,8 +428,8 @@ static void W(class_x)(SS *s, const E *x, int64_t n, int64_t i, int prefetch, tl
         for (int k = 0; k < 4; k++) a[k] = W(load)(x + k * TL_V, i + k * TL_V, p);
         for (j = 4 * TL_V; j + 4 * TL_V <= n; j += 4 * TL_V) {
             TL_PREFETCH(j, 4 * TL_V * sizeof(E))
-            TL_UNROLL for (int k = 0; k < 4; k++) a[k] =
-                TL_VE(combine)(a[k], W(load)(x + j + k * TL_V, i + j + k * TL_V, p));
+            TL_FOR(k, 4)
+                a[k] = TL_VE(combine)(a[k], W(load)(x + j + k * TL_V, i + j + k * TL_V, p));
         }
 
         a[0] = TL_VE(combine)(TL_VE(combine)(a[0], a[1]), TL_VE(combine)(a[2], a[3]));

@@ -245,6 +245,7 @@
 #define TL_IN_ORDER \
     (!TL_COMPACT && !TL_IS_INDEX && OP_NEUTRAL && !OP_SIZES && !OP_TWIN && TL_ONE_FIELD && \
      OP_INPUTS != 2)
+#define TL_SCAN_SHORT (TL_SCAN_FULL && !TL_IS_INDEX && !OP_COUNTS && TL_ONE_FIELD && OP_INPUTS != 2)
 #include "window_kernel.h"
 #include "lanes_kernel.h"
 #include "ranges_kernel.h"
@@ -294,6 +295,9 @@ static const tl_kernel W(row) = {
 #if TL_IN_ORDER
     .fold_short = W(do_fold_short),
 #endif
+#if TL_SCAN_SHORT
+    .scan_short = W(do_scan_short),
+#endif
     .unstage = W(do_unstage),
     .ranges = W(do_ranges),
     .soa_bytes = sizeof(W(soa)),
@@ -322,6 +326,7 @@ static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE};
 #undef TL_SUMS_FLOATS
 #undef TL_FLAT
 #undef TL_IN_ORDER
+#undef TL_SCAN_SHORT
 #undef TL_FLIPPED
 #undef TL_RESULT
 #undef TL_COUNT_FIELD

@@ -31,17 +31,16 @@ TL_INLINE void W(prefetch_rows)(const E *x, int64_t stride, int64_t prefetch_dis
         for (int64_t line = 0; line < W(ROWS) * row; line += 64)
             __builtin_prefetch((const void *)(to + (uintptr_t)line), 0, 2);
     else
-        TL_UNROLL for (int j = 0; j < W(ROWS); j++)
-            __builtin_prefetch((const void *)(to + (uintptr_t)(j * row)), 0, 2);
+        TL_FOR(j, W(ROWS)) __builtin_prefetch((const void *)(to + (uintptr_t)(j * row)), 0, 2);
 }
 
 /* The node of the 2^k <= 8 rows from x on. */
 TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, tl_par p)
 {
     VS r[8];
-    TL_UNROLL for (int j = 0; j < 1 << k; j++) r[j] = W(load_row)(x + j * stride, i + j, p);
-    TL_UNROLL for (int s = 0; s < k; s++) TL_UNROLL for (int j = 0; j < 1 << (k - 1 - s); j++)
-        r[j] = W(twin)(r[2 * j], r[2 * j + 1], 1 << s);
+    TL_FOR(j, 1 << k) r[j] = W(load_row)(x + j * stride, i + j, p);
+    TL_FOR(s, k)
+        TL_FOR(j, 1 << (k - 1 - s)) r[j] = W(twin)(r[2 * j], r[2 * j + 1], 1 << s);
     return r[0];
 }
 
@@ -72,8 +71,7 @@ TL_CALLED void W(row_prefixes)(VS *o, const VS *v, VS before, int absent, int64_
 /* Loads the first `count` of 8 rows; the other vectors repeat row 0. */
 TL_INLINE void W(load_rows)(VS *v, const E *x, int64_t stride, int count, int64_t i, tl_par p)
 {
-    TL_UNROLL for (int j = 0; j < W(ROWS); j++) v[j] =
-        W(load_row)(x + (j < count ? j * stride : 0), i + j, p);
+    TL_FOR(j, W(ROWS)) v[j] = W(load_row)(x + (j < count ? j * stride : 0), i + j, p);
 }
 
 /* Puts the node of block g into the counter. carries(g): the level above a block that it
@@ -113,7 +111,7 @@ TL_INLINE VS W(ragged)(VS s, const tl_lanes *k, const E *x, int64_t at, int c, t
     if (k->ends) memcpy(&end, k->ends + c, sizeof end);
 
     /* Without rows before, o[7] is S(8). Otherwise no lane ends at row 8. */
-    TL_UNROLL for (int j = 0; j < 8; j++) s = W(select)(end == j + 1, o[j], s);
+    TL_FOR(j, 8) s = W(select)(end == j + 1, o[j], s);
     return s;
 }
 
@@ -256,14 +254,13 @@ static void W(do_lanes_scan)(const tl_lanes *given, tl_par p)
             TL_OUT_T *r = (TL_OUT_T *)k->out + row * out_step + v * TL_V;
             TL_HIDDEN(r);
             if (k->out) {
-                TL_UNROLL for (int j = 0; j < 7; j++) if (j < count)
-                    W(put_row)(r + j * out_step, o[j], at + j + 1, stream, p);
+                TL_FOR(j, 7)
+                    if (j < count) W(put_row)(r + j * out_step, o[j], at + j + 1, stream, p);
             } else
 #endif
             {
                 if (row == 0) W(soa_store)(k->soa, to, from[v]);
-                TL_UNROLL for (int j = 0; j < 7; j++)
-                    W(soa_store)(k->soa, to + (j + 1) * width, o[j]);
+                TL_FOR(j, 7) W(soa_store)(k->soa, to + (j + 1) * width, o[j]);
             }
 
             if (count < W(ROWS)) continue;
@@ -287,8 +284,9 @@ static void W(do_lanes_scan)(const tl_lanes *given, tl_par p)
 
 /* z holds the nodes of one level that end at rows 2^b - 1 .. m - 1, of one vector of lanes. From
  * the last row to the first, so a level may overwrite the one below it. */
-#define EACH(expression) TL_UNROLL for (int j = 0; j < STEP; j++) expression
-#define KEEPS(b)         (!OP_IDEMPOTENT && w >> (b)&1)
+#define EACH(expression) \
+    TL_FOR(j, STEP) expression
+#define KEEPS(b) (!OP_IDEMPOTENT && w >> (b)&1)
 /* The first three levels in registers: z[3] gets level 3, z[b] level b if bit b of w needs it. */
 TL_INLINE void W(low_levels)(const tl_lanes *k, const E *x, VS *const *z, int64_t w, tl_par p)
 {
@@ -307,10 +305,10 @@ TL_INLINE void W(low_levels)(const tl_lanes *k, const E *x, VS *const *z, int64_
         v0 = a[STEP - 1];
         if (KEEPS(1)) EACH(z1[e + j] = c[j]);
         EACH(a[j] = W(join_twins)(j < 2 ? v1[j] : c[j - 2], c[j], 2));
-        TL_UNROLL for (int j = 0; j < 2; j++) v1[j] = c[STEP - 2 + j];
+        TL_FOR(j, 2) v1[j] = c[STEP - 2 + j];
         if (KEEPS(2)) EACH(z2[e + j] = a[j]);
         EACH(z3[e + j] = W(join_twins)(j < 4 ? v2[j] : a[j - 4], a[j], 4));
-        TL_UNROLL for (int j = 0; j < 4; j++) v2[j] = a[STEP - 4 + j];
+        TL_FOR(j, 4) v2[j] = a[STEP - 4 + j];
     }
 }
 

@@ -70,13 +70,12 @@ TL_INLINE void W(store)(TL_OUT_T *out, const TL_VE(result) * r, int vectors, int
     assert(0 < count && count <= vectors * TL_V && vectors <= 16);
     if (count < vectors * TL_V) {
         TL_VE(result) copy[16]; /* so that r itself stays in registers */
-        TL_UNROLL for (int v = 0; v < vectors; v++) copy[v] = r[v];
+        TL_FOR(v, vectors) copy[v] = r[v];
         memcpy(out, copy, (size_t)count * sizeof *out);
     } else if (stream) {
-        TL_UNROLL for (int v = 0; v < vectors; v++)
-            tl_stream_store(out + v * TL_V, &r[v], sizeof r[v]);
+        TL_FOR(v, vectors) tl_stream_store(out + v * TL_V, &r[v], sizeof r[v]);
     } else {
-        TL_UNROLL for (int v = 0; v < vectors; v++) memcpy(out + v * TL_V, &r[v], sizeof r[v]);
+        TL_FOR(v, vectors) memcpy(out + v * TL_V, &r[v], sizeof r[v]);
     }
 }
 

@@ -77,8 +77,7 @@ static __attribute__((noinline, noclone)) VS W(range_gather)(const tl_range_work
         const offsets from = \
             tile + at * (int64_t)sizeof(TL_S(type)) + (int64_t) __builtin_offsetof(W(soa), f); \
         __typeof__(node.f) lanes = {0}; \
-        TL_UNROLL for (int v = 0; v < TL_V; v++) lanes[v] = \
-            *(const TL_S(type) *)(nodes + from[v]); \
+        TL_FOR(v, TL_V) lanes[v] = *(const TL_S(type) *)(nodes + from[v]); \
         node.f = lanes; \
     }
     OP_FIELDS(GATHER)
@@ -93,7 +92,7 @@ TL_INLINE VS W(range_neighbours)(const tl_range_work *k, int l, int32_t first)
     if (at + TL_V <= TL_TILE)
         return W(soa_load)(W(range_tile)(k, l, k->tile - (first >> TL_TILE_LEVEL)), at);
     W(places) e = {0};
-    TL_UNROLL for (int v = 0; v < TL_V; v++) e[v] = first + v;
+    TL_FOR(v, TL_V) e[v] = first + v;
     return W(range_gather)(k, l, e);
 }
 
@@ -123,8 +122,7 @@ TL_INLINE VS W(ranges_any)(const tl_range_work *k, const int32_t *from, const in
     memcpy(&begin, from, sizeof begin);
     memcpy(&n, length, sizeof n);
 
-    TL_UNROLL for (int v = 0; v < TL_V; v++)
-    {
+    TL_FOR(v, TL_V) {
         assert(length[v] > 0);
         bits |= length[v];
     }
@@ -168,92 +166,156 @@ static void W(do_ranges)(const tl_range_work *k, tl_par p)
     }
 }
 
-/* ---- short segments, V side by side ---- */
+/* ---- short rows and segments, V side by side ---- */
 
-#if TL_IN_ORDER
-/* S of V sequences after up to 7 elements more. p: the nodes of their pairs, the last one perhaps
- * of one element, then neutral ones. */
-TL_INLINE VS W(append_pairs)(VS s, const VS *p, W(places) n)
-{
-    const VS after = W(combine)(W(combine)(s, p[0], 0, 0), p[1], 0, 0);
-    if (TL_V < 8) return after;
-    s = W(select)((n & 4) > 0, W(combine)(s, W(combine)(p[0], p[1], 0, 0), 0, 0), after);
-    return W(combine)(W(combine)(s, p[2], 0, 0), p[3], 0, 0);
-}
+#if TL_IN_ORDER || TL_SCAN_SHORT
+/* Prefetches as many elements as a step reads. x lies in the last of V sequences, so that this is
+ * ahead of all of them, however long they are. */
+#define FETCH(x, count) \
+    if (rows->prefetch) \
+        tl_prefetch_bytes(x, (count) * sizeof(E), tl_prefetch_distance(rows->prefetch), \
+                          rows->prefetch, 0);
 
-/* S of V sequences of n elements after the last n % V, of which row k of x has those of sequence k,
- * then neutral states. */
-TL_INLINE VS W(append_rests)(VS s, const VS *x, W(places) n)
+/* Neighbouring elements of one sequence in a vector, which with 16 lanes has those of two. */
+enum { W(ACROSS) = TL_V < 8 ? TL_V : 8 };
+
+/* The first n elements from `at` on of V sequences: row j of v gets element j of all. */
+TL_INLINE void W(load_across)(VS *v, const E *const *x, int64_t at, int n, tl_par p)
 {
-    enum { PAIRS = TL_V / 2 };
-    VS v[TL_V], w[TL_V];
-    TL_UNROLL for (int j = 0; j < PAIRS; j++) v[j] = W(step)(0, x[2 * j], x[2 * j + 1], 1);
-    TL_UNROLL for (int l = 1; l < TL_LOG_V; l++) /* in the end v[j] has pair j of all */
+    VS w[8];
+    TL_UNROLL for (int first = 0; first < n; first += W(ACROSS))
     {
-        TL_UNROLL for (int j = 0; j < PAIRS; j++) w[j] = v[j];
-        TL_UNROLL for (int j = 0; j < PAIRS / 2; j++)
+        VS *const to = v + first;
+        TL_FOR(j, W(ACROSS)) {
+#if TL_V == 16
+            typedef E half __attribute__((vector_size(8 * sizeof(E))));
+            half low, high;
+            memcpy(&low, x[j / 4 * 8 + j % 4] + at, sizeof low);
+            memcpy(&high, x[j / 4 * 8 + j % 4 + 4] + at, sizeof high);
+            to[j] = TL_VE(lift)(TL_FLIPPED(TL_PAIR(low, high), p), (TL_VE(idx)){0}, p);
+#else
+            to[j] = W(load)(x[j] + at + first, 0, p);
+#endif
+        }
+        TL_UNROLL for (int l = 0; 1 << l < W(ACROSS); l++)
         {
-            v[j] = W(even)(l, w[2 * j], w[2 * j + 1]);
-            v[j + PAIRS / 2] = W(odd)(l, w[2 * j], w[2 * j + 1]);
+            TL_FOR(j, W(ACROSS)) w[j] = to[j];
+            TL_FOR(j, W(ACROSS) / 2) {
+                to[j] = W(even)(l, w[2 * j], w[2 * j + 1]);
+                to[j + W(ACROSS) / 2] = W(odd)(l, w[2 * j], w[2 * j + 1]);
+            }
         }
     }
-    if (TL_V == 2) return W(combine)(s, v[0], 0, 0);
-    if (TL_V < 16) return W(append_pairs)(s, v, n);
-    const VS eight = W(combine)(W(combine)(v[0], v[1], 0, 0), W(combine)(v[2], v[3], 0, 0), 0, 0);
-    s = W(select)((n & 8) > 0, W(combine)(s, eight, 0, 0), W(append_pairs)(s, v, n));
-    return W(append_pairs)(s, v + TL_V / 4, n);
 }
+#endif
 
+#if TL_IN_ORDER
 /* Stages S of short sequences in their order. A network makes nodes of V elements of V of them. */
 static void W(do_fold_short)(const tl_dense_rows *rows, tl_par p)
 {
-#define FETCH(b) \
-    if (rows->n) \
-        tl_prefetch_bytes(x[0] + (b)*TL_V * TL_V, TL_V * TL_V * sizeof(E), \
-                          tl_prefetch_distance((int)rows->n), (int)rows->n, 0);
-    enum { LEVELS = 9 };
-    VS carry[2 * LEVELS + 1], v[TL_V];
+    enum { LEVELS = 9, LEFT = W(ACROSS) };
+    VS carry[2 * LEVELS + 1], v[TL_V < 8 ? 8 : TL_V], o[8];
     const VS none = TL_VE(neutral)(p);
-    const W(places) lane = __builtin_convertvector(W(iota)(0), W(places));
     const tl_lanes counter = {.carry = carry, .levels = LEVELS, .vectors = 1};
 
     for (int64_t r = 0; r < rows->rows; r += TL_V) {
-        const int64_t *offset = rows->offsets + r, count = rows->rows - r;
-        int64_t last[TL_V + 1];
+        const int64_t *const offset = rows->offsets + r;
         int32_t lengths[TL_V], most = (int32_t)rows->pitch, *n = lengths;
         TL_VE(idx) begin, end;
         const E *x[TL_V];
 
-        if (count < TL_V) { /* then empty ones */
-            for (int k = 0; k <= TL_V; k++) last[k] = offset[k < count ? k : count];
-            offset = last;
-        }
         memcpy(&begin, offset, sizeof begin);
         memcpy(&end, offset + 1, sizeof end);
         const W(places) length = __builtin_convertvector(end - begin, W(places));
         memcpy(n, &length, sizeof length);
         TL_HIDDEN(n); /* loads cost less than lanes of a vector */
-        TL_UNROLL for (int k = 0; k < TL_V; k++)
-        {
+        TL_FOR(k, TL_V) {
             x[k] = (const E *)((uintptr_t)rows->x + (uintptr_t)offset[k] * sizeof(E));
             most = n[k] > most ? n[k] : most;
         }
 
         VS s = none;
-        FETCH(0)
+        FETCH(x[TL_V - 1], TL_V * TL_V)
         for (int b = 0; b < most >> TL_LOG_V; b++) {
-            FETCH(b)
-            TL_UNROLL for (int k = 0; k < TL_V; k++) v[k] = W(load)(x[k] + b * TL_V, 0, p);
+            FETCH(x[TL_V - 1] + b * TL_V * TL_V, TL_V * TL_V)
+            TL_FOR(k, TL_V) v[k] = W(load)(x[k] + b * TL_V, 0, p);
             s = W(select)(length >= (b + 1) * TL_V,
                           W(append_node)(&counter, 0, b, W(network)(v, 1)), s);
         }
-        TL_UNROLL for (int k = 0; k < TL_V; k++)
-        {
-            const VS rest = W(load)(x[k] + ((uint32_t)n[k] & (uint32_t)-TL_V), 0, p);
-            v[k] = W(select)(lane < (((W(places)){0} + n[k]) & (TL_V - 1)), rest, none);
+        TL_FOR(k, TL_V) x[k] += (uint32_t)n[k] & (uint32_t)-TL_V;
+        if (TL_V == 16) { /* the next 8 of up to 15 that are left */
+            W(load_across)(v, x, 0, 8, p);
+            W(row_prefixes)(o, v, s, 0, 0);
+            s = W(select)((length & 8) > 0, W(combine)(s, o[7], 0, 0), s);
+            TL_FOR(k, TL_V) x[k] += n[k] & 8;
         }
-        W(soa_store)(rows->out, r, W(append_rests)(s, v, length));
+        W(load_across)(v, x, 0, LEFT, p);
+        TL_UNROLL for (int j = LEFT; j < 8; j++) v[j] = v[0]; /* not read */
+        W(row_prefixes)(o, v, s, 0, 0);
+        const W(places) left = length & (LEFT - 1);
+        TL_FOR(j, LEFT - 1) s = W(select)(left == j + 1, o[j], s);
+        W(soa_store)(rows->out, r, s);
     }
-#undef FETCH
 }
 #endif
+
+#if TL_SCAN_SHORT
+/* The reverse, of states. */
+TL_INLINE void W(turn_back)(VS *v)
+{
+    VS w[8];
+    TL_UNROLL for (int first = 0; first < 8; first += W(ACROSS))
+    {
+        VS *const to = v + first;
+        TL_UNROLL for (int l = W(ACROSS) == 8 ? 2 : W(ACROSS) / 2 - 1; l >= 0; l--)
+        {
+            TL_FOR(j, W(ACROSS)) w[j] = to[j];
+            TL_FOR(j, W(ACROSS) / 2) {
+                const VS a = w[j], b = w[j + W(ACROSS) / 2];
+                to[2 * j] = l < TL_LOG_G ? W(low1)(a, b) : W(low2)(a, b);
+                to[2 * j + 1] = l < TL_LOG_G ? W(high1)(a, b) : W(high2)(a, b);
+            }
+        }
+    }
+}
+
+/* Scans short sequences in their order: 8 elements of V of them become 8 rows of lanes in
+ * registers, and their results go by the first cache to their places, so that what is written past
+ * the end of a sequence is overwritten by the next one. */
+static void W(do_scan_short)(const tl_dense_rows *rows, tl_par p)
+{
+    enum { LEVELS = 9 };
+    VS carry[2 * LEVELS + 1], v[8], o[8];
+    const tl_lanes counter = {.carry = carry, .levels = LEVELS, .vectors = 1};
+    TL_OUT_T *const stage = rows->stage, *const out = rows->out;
+
+    for (int64_t r = 0; r < rows->rows; r += TL_V) {
+        const int64_t *const offset = rows->offsets + r;
+        const E *x[TL_V];
+        int64_t most = 0;
+        VS s = {0};
+
+        TL_FOR(k, TL_V) {
+            const int64_t n = offset[k + 1] - offset[k];
+            x[k] = (const E *)((uintptr_t)rows->x + (uintptr_t)offset[k] * sizeof(E));
+            most = n > most ? n : most;
+        }
+        const int64_t end = (most + 7) & -8;
+        for (int64_t at = 0; at < end; at += 8) {
+            FETCH(x[TL_V - 1] + at * TL_V, 8 * TL_V)
+            W(load_across)(v, x, at, 8, p);
+            W(row_prefixes)(o, v, s, at == 0, at);
+            o[7] = s = W(append_node)(&counter, 0, at / 8, o[7]);
+            W(turn_back)(o);
+            TL_FOR(j, 8) W(put_row)(stage + (at + j) * TL_V, o[j], 0, 0, p);
+        }
+        TL_FOR(k, TL_V) {
+            const int place = TL_V == 16 ? k / 8 * 8 + k % 4 * 2 + k / 4 % 2 : k;
+            TL_OUT_T *const y = (TL_OUT_T *)((uintptr_t)out + (uintptr_t)offset[k] * sizeof *out);
+            for (int64_t at = 0; at < end; at += W(ACROSS))
+                memcpy(y + at, stage + at * TL_V + place * W(ACROSS), W(ACROSS) * sizeof *y);
+        }
+    }
+}
+#endif
+#undef FETCH

@@ -41,7 +41,7 @@ TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
 TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
 {
     VS v[TL_V];
-    TL_UNROLL for (int j = 0; j < TL_V; j++) v[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
+    TL_FOR(j, TL_V) v[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
     return W(network)(v, 1);
 }
 

@@ -19,7 +19,7 @@
 TL_INLINE VS W(prefixes)(VS v, tl_par p)
 {
     const VS none = TL_VE(neutral)(p);
-    TL_UNROLL for (int t = 0; t < TL_LOG_V; t++) v = W(join)(W(delayed)(none, v, t), v, 0, 0);
+    TL_FOR(t, TL_LOG_V) v = W(join)(W(delayed)(none, v, t), v, 0, 0);
     return v;
 }
 
@@ -148,12 +148,12 @@ typedef struct {
 /* Turns the elements e of a block into its vector of V nodes, which it returns. */
 TL_CALLED VS W(up)(W(steps) * b, VS *e)
 {
-    TL_UNROLL for (int s = 0; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> (s + 1); j++)
-    {
-        const VS x = e[2 * j], y = e[2 * j + 1];
-        b->left[s][j] = s < TL_LOG_G ? W(even1)(x, y) : W(even2)(x, y);
-        e[j] = W(step)(s, x, y, 1 << s);
-    }
+    TL_FOR(s, TL_LOG_V)
+        TL_FOR(j, TL_V >> (s + 1)) {
+            const VS x = e[2 * j], y = e[2 * j + 1];
+            b->left[s][j] = s < TL_LOG_G ? W(even1)(x, y) : W(even2)(x, y);
+            e[j] = W(step)(s, x, y, 1 << s);
+        }
 
     return e[0];
 }
@@ -161,7 +161,7 @@ TL_CALLED VS W(up)(W(steps) * b, VS *e)
 TL_CALLED VS W(load_up)(W(steps) * b, const E *x, int64_t i, tl_par p)
 {
     VS e[TL_V];
-    TL_UNROLL for (int j = 0; j < TL_V; j++) e[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
+    TL_FOR(j, TL_V) e[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
     return W(up)(b, e);
 }
 
@@ -200,7 +200,8 @@ TL_CALLED void W(down)(VS *e, const W(steps) * b, const W(groups) * g, int ends,
         }
     }
 
-    if (!ends) TL_UNROLL for (int j = 0; j < TL_V; j++) e[j] = from[j];
+    if (!ends)
+        TL_FOR(j, TL_V) e[j] = from[j];
 }
 
 TL_INLINE VS W(splat)(SS s)
@@ -225,8 +226,7 @@ TL_CALLED VS W(starts)(VS v, const SS *before, int absent, int64_t at, int64_t n
     VS left[TL_LOG_V], start = W(splat)(*before);
     TL_VE(real) nodes = {0}; /* how many of the nodes come before each lane of `start` */
 
-    TL_UNROLL for (int s = 0; s < TL_LOG_V; s++)
-    {
+    TL_FOR(s, TL_LOG_V) {
         left[s] = s < TL_LOG_G ? W(even1)(v, v) : W(even2)(v, v);
         v = W(step)(s, v, v, n << s);
     }
@@ -286,20 +286,17 @@ TL_INLINE void W(put_results)(const tl_tile *t, int64_t j, const VS *e, TL_VE(re
 {
     TL_OUT_T *const to = (TL_OUT_T *)t->out + j;
     if (!t->stream) {
-        TL_UNROLL for (int k = 0; k < TL_V; k++)
-        {
+        TL_FOR(k, TL_V) {
             const TL_VE(result) r = W(results)(t, j, k, e[k], p);
             memcpy(to + k * TL_V, &r, sizeof r);
         }
     } else if (!W(SHIFTS) || (uintptr_t)to % 64 == 0) {
-        TL_UNROLL for (int k = 0; k < TL_V; k++)
-        {
+        TL_FOR(k, TL_V) {
             const TL_VE(result) r = W(results)(t, j, k, e[k], p);
             tl_stream_store(to + k * TL_V, &r, sizeof r);
         }
     } else {
-        TL_UNROLL for (int k = 0; k < TL_V; k++)
-        {
+        TL_FOR(k, TL_V) {
             const TL_VE(result) r = W(results)(t, j, k, e[k], p);
             if (k || j)
                 tl_stream_shifted(to + k * TL_V, last, &r);
@@ -327,7 +324,7 @@ TL_INLINE void W(down_out)(const W(steps) * b, const W(groups) * g, const tl_til
     }
 #endif
     W(down)(e, b, g, 0, t->b + j);
-    TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, j + k * TL_V, e[k]);
+    TL_FOR(k, TL_V) W(soa_store)(t->soa, j + k * TL_V, e[k]);
 }
 
 /* Three blocks at once: while one goes down, the starts of the next one are computed, and the one
@@ -399,14 +396,13 @@ static void W(do_scan_part)(const tl_tile *t, tl_par p)
         TL_VE(result) r[TL_V];
         /* S after an element is the start of the next one; the block's last lane is padding. */
         if (!t->exclusive)
-            TL_UNROLL for (int k = 0; k < TL_V; k++) e[k] =
-                W(next)(e[k], e[k + 1 < TL_V ? k + 1 : k]);
-        TL_UNROLL for (int k = 0; k < TL_V; k++) r[k] = W(results)(t, 0, k, e[k], p);
+            TL_FOR(k, TL_V) e[k] = W(next)(e[k], e[k + 1 < TL_V ? k + 1 : k]);
+        TL_FOR(k, TL_V) r[k] = W(results)(t, 0, k, e[k], p);
         W(store)(t->out, r, TL_V, m, 0);
         return;
     }
 #endif
-    TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(t->soa, k * TL_V, e[k]);
+    TL_FOR(k, TL_V) W(soa_store)(t->soa, k * TL_V, e[k]);
 }
 
 #endif

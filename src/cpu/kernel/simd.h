@@ -44,6 +44,9 @@
 #define TL_ROLLED _Pragma("GCC unroll 1")
 #endif
 
+/* For j = 0 .. n - 1, unrolled. */
+#define TL_FOR(j, n) TL_UNROLL for (int j = 0; j < (n); j++)
+
 /* Hides from the compiler how a pointer was computed, so that it does not keep one more pointer for
  * every use of it in a loop: more than there are registers. */
 #define TL_HIDDEN(pointer) __asm__("" : "+r"(pointer))
@@ -69,6 +72,8 @@
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define TL_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define TL_PAIR(a, b) \
+    __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #endif
 #endif
 #ifndef TL_SHUFFLE /* gcc before 12 */

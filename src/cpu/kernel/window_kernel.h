@@ -178,7 +178,7 @@ TL_INLINE VS W(blend)(int bit, VS a, VS b)
 #define BLEND(type, f) \
     { \
         __typeof__(a.f == a.f) m; \
-        TL_UNROLL for (int l = 0; l < TL_V; l++) m[l] = (TL_V - 1 - l) >> bit & 1 ? -1 : 0; \
+        TL_FOR(l, TL_V) m[l] = (TL_V - 1 - l) >> bit & 1 ? -1 : 0; \
         r.f = (__typeof__(a.f))((m & (__typeof__(m))a.f) | (~m & (__typeof__(m))b.f)); \
     }
     OP_FIELDS(BLEND)
@@ -229,8 +229,7 @@ static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop
         TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--)
         {
             TL_VE(real) before = {0}; /* m vectors, and the higher bits of a lane */
-            TL_UNROLL for (int l = 0; l < TL_V; l++) before[l] =
-                (TL_REAL_T)(m * TL_V + ((TL_V - 1 - l) & -(2 << b)));
+            TL_FOR(l, TL_V) before[l] = (TL_REAL_T)(m * TL_V + ((TL_V - 1 - l) & -(2 << b)));
             /* lanes whose length lacks bit b keep acc */
             acc = W(blend)(b, W(combine_at)(acc, near[b], before, 1 << b), acc);
         }

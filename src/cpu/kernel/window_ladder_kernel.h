@@ -36,15 +36,16 @@ typedef struct {
     int64_t size, before, elements; /* before: the elements that are folded already */
 } W(partial_fold);
 
-#define EACH(expression) TL_UNROLL for (int j = 0; j < W(VECTORS); j++) expression
+#define EACH(expression) \
+    TL_FOR(j, W(VECTORS)) expression
 /* v[j] = op(v[j - by], other[j], counts). carry holds the last `by` vectors of the previous row. */
 #define DELAYED(by, carry, op, other, ...) \
     { \
         VS keep[by]; \
-        TL_UNROLL for (int j = 0; j < (by); j++) keep[j] = v[W(VECTORS) - (by) + j]; \
+        TL_FOR(j, by) keep[j] = v[W(VECTORS) - (by) + j]; \
         TL_UNROLL for (int j = W(VECTORS) - 1; j >= 0; j--) v[j] = \
             op(j < (by) ? (carry)[j] : v[j - (by)], (other)[j], __VA_ARGS__); \
-        TL_UNROLL for (int j = 0; j < (by); j++)(carry)[j] = keep[j]; \
+        TL_FOR(j, by) (carry)[j] = keep[j]; \
     }
 
 /* The same for a delay of 2^t lanes. before: the last vector of the previous row. */

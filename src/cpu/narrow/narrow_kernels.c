@@ -204,7 +204,7 @@ TL_INLINE void put_firsts(void *y, vec v, int from, int to)
     if (from == 4 && to == 2) _mm256_storeu_si256(y, _mm512_cvtepi32_epi16(w));
     if (from == 2) _mm256_storeu_si256(y, _mm512_cvtepi16_epi8(w));
 #else
-    TL_UNROLL for (int i = 0; i < TL_VECTOR_BYTES / from; i++)
+    TL_FOR(i, TL_VECTOR_BYTES / from)
         memcpy((char *)y + i * to, (const char *)&v + i * from, (size_t)to);
 #endif
 }

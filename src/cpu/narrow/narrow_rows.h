@@ -231,12 +231,12 @@ TL_INLINE int N(scan_some)(T *out, const T *x, const int64_t *o, V key, tl_keyin
     int64_t n[N(SOME)], bits = 0; /* of all lengths */
     for (int c = 0; c < N(SOME); c++) bits |= n[c] = o[c + 1] - o[c];
     if (bits >= LANES) return 0;
-    TL_UNROLL for (int c = 0; c < N(SOME); c++) v[c] = N(load_some)(x + o[c], n[c], k);
+    TL_FOR(c, N(SOME)) v[c] = N(load_some)(x + o[c], n[c], k);
     if (bits * (int64_t)sizeof(T) < 16)
-        TL_UNROLL for (int c = 0; c < N(SOME); c++) v[c] = N(within_groups)(v[c], 0);
+        TL_FOR(c, N(SOME)) v[c] = N(within_groups)(v[c], 0);
     else
-        TL_UNROLL for (int c = 0; c < N(SOME); c++) v[c] = N(prefixes)(v[c], &all);
-    TL_UNROLL for (int c = 0; c < N(SOME); c++) N(put_some)(out + o[c], MOST(v[c], key), n[c], k);
+        TL_FOR(c, N(SOME)) v[c] = N(prefixes)(v[c], &all);
+    TL_FOR(c, N(SOME)) N(put_some)(out + o[c], MOST(v[c], key), n[c], k);
     return 1;
 }
 

@@ -60,6 +60,7 @@ extern __shared__ __align__(16) u8 tl_local_memory[];
 #define LOCAL_MEMORY tl_local_memory
 #define BOX_PARAMETER
 #define UNROLL         _Pragma("unroll")
+#define FOR(j, n)      UNROLL for (int j = 0; j < (n); j++)
 #define ROLLED         _Pragma("unroll 1")
 #define BARRIER()      __syncthreads()
 #define WARP_BARRIER() __syncwarp() /* a barrier for the lanes of a warp */

@@ -142,10 +142,9 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
 {
     /* The step is a multiple of TL_SIZE, so all elements are aligned or none. */
     if (left >= all && ADDRESS(x) % TL_SIZE == 0) {
-        UNROLL for (int k = 0; k < all; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
+        FOR(k, all) e[k] = *(GLOBAL const elem *)(x + k * step);
     } else {
-        UNROLL for (int k = 0; k < all; k++) e[k] =
-            load_element(x + (k < left ? k : left - 1) * step);
+        FOR(k, all) e[k] = load_element(x + (k < left ? k : left - 1) * step);
     }
 }
 
@@ -159,20 +158,18 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
     { \
         i64 first = at + lane_index() * QUAD; \
         if (at + rows_ * LANES * QUAD <= limit && can_##name(b, start + at)) { \
-            UNROLL for (int r = 0; r < rows_; r++) fast_load; \
+            FOR(r, rows_) fast_load; \
         } else if (at + rows_ * LANES * QUAD <= limit && unaligned_##name(b, start + at)) { \
-            UNROLL for (int r = 0; r < rows_; r++) \
-            { \
+            FOR(r, rows_) { \
                 GLOBAL const item *x = \
                     (GLOBAL const item *)b.x + start + first + r * LANES * QUAD; \
-                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = x[k]; \
+                FOR(k, QUAD) e[r][k] = x[k]; \
             } \
         } else { \
-            UNROLL for (int r = 0; r < rows_; r++) \
-            { \
+            FOR(r, rows_) { \
                 i64 i = first + r * LANES * QUAD; \
                 if (limit <= 0) { \
-                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = none; \
+                    FOR(k, QUAD) e[r][k] = none; \
                 } else if (!SKIPS || at + r * LANES * QUAD < limit) { \
                     slow_load; \
                 } \
@@ -202,7 +199,7 @@ fn int can_load_s(batch b, i64 first) { return 1; }
 #define unaligned_load_s(b, first) 0
 fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
 {
-    UNROLL for (int k = 0; k < QUAD; k++) v[k] = x[i + k < limit ? i + k : limit - 1];
+    FOR(k, QUAD) v[k] = x[i + k < limit ? i + k : limit - 1];
 }
 
 #define STATES_OF(b) ((GLOBAL const state *)(b).x + start)
@@ -232,7 +229,7 @@ LOAD_ELEMENTS(load_e, 8)
 fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 {
     GLOBAL const quad *x = (GLOBAL const quad *)(b.x + first * TL_SIZE) + lane_index();
-    UNROLL for (int r = 0; r < 8; r++) put_quad(e[r], x[r * LANES]);
+    FOR(r, 8) put_quad(e[r], x[r * LANES]);
 }
 
 #define can_load_h can_load_e

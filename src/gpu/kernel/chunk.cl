@@ -14,11 +14,9 @@ enum { N(ROW) = LANES * LANE_ITEMS, N(CHUNK) = ROWS * LANES * LANE_ITEMS };
 fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
 {
     const int lane = lane_index();
-    UNROLL for (int s = 0; s < LOG_ROWS; s++)
-    {
+    FOR(s, LOG_ROWS) {
         const int m = ROWS >> (s + 1), right = lane >> s & 1;
-        UNROLL for (int j = 0; j < m; j++)
-        {
+        FOR(j, m) {
             state got = exchange(choose(right, v[j], v[j + m]), 1 << s, box);
             v[j] = meet(choose(right, v[j + m], v[j]), got, right, unit * (LANE_ITEMS << s));
         }
@@ -40,8 +38,7 @@ fn state N(fold_lanes)(state v, amount unit, LOCAL state *box)
 /* v[r] = the node of the lane's four items of row r. */
 fn void N(fold_quads)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, amount unit)
 {
-    UNROLL for (int r = 0; r < ROWS; r++)
-    {
+    FOR(r, ROWS) {
         const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
         v[r] =
             TWIN(TWIN(N(lift)(e[r][0], i, b.p), N(lift)(e[r][1], i + 1, b.p), unit),
@@ -69,8 +66,7 @@ fn state N(chunk_node)(batch b, i64 from, i64 at, amount unit, LOCAL state *box)
 fn state N(row_node)(state v, amount n, state *left, LOCAL state *box)
 {
     const int lane = lane_index();
-    UNROLL for (int k = 0; k < 5; k++)
-    {
+    FOR(k, 5) {
         left[k] = exchange(v, 1 << k, box);
         v = meet(v, left[k], lane >> k & 1, n * (1 << k));
     }
@@ -96,8 +92,7 @@ fn maybe N(row_start)(maybe row, amount before, amount n, const state *left)
  * prefix S at row r + 1. rows[0] is given, and has `before` elements. */
 fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before, amount n)
 {
-    UNROLL for (int k = 0; k < LOG_ROWS; k++)
-    {
+    FOR(k, LOG_ROWS) {
         if (((r >> k) & 1) == 0) {
             stack[k] = node;
             rows[r + 1] = then(rows[(r + 1) & r], node, before + n * ((r + 1) & r), n * (1 << k));
@@ -123,8 +118,7 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
     N(load)(e, b, from, at, at + count);
     rows[0] = before;
 
-    UNROLL for (int r = 0; r < ROWS; r++)
-    {
+    FOR(r, ROWS) {
         if (SKIPS && (r > last || (r == last && rest == 0))) continue;
         i64 i = at + r * LANES * QUAD + lane * QUAD;
         amount row = done + unit * (r * N(ROW)), quad_done = row + unit * (lane * QUAD);
@@ -152,8 +146,7 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
     }
 
     if (rest) return prefix;
-    UNROLL for (int r = 0; r < ROWS; r++)
-    {
+    FOR(r, ROWS) {
         if (r == last) before = rows[r];
     }
 

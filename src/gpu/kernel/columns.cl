@@ -12,8 +12,9 @@
  * unrolled; v would then be in local memory, and 3 times as slow. */
 fn state fold_states(state *v, const int n, const i64 unit)
 {
-    UNROLL for (int k = 0; k < 4; k++) UNROLL for (int i = 0; i + (1 << k) < n; i += 2 << k) v[i] =
-        TWIN(v[i], v[i + (1 << k)], unit << k);
+    FOR(k, 4)
+        UNROLL for (int i = 0; i + (1 << k) < n; i += 2 << k) v[i] =
+            TWIN(v[i], v[i + (1 << k)], unit << k);
     return v[0];
 }
 
@@ -33,8 +34,7 @@ fn void load_few(elem *e, const int most, GLOBAL const u8 *x, i64 step, int n)
             if (k < n) e[k] = *(GLOBAL const elem *)x;
         }
     } else {
-        UNROLL for (int k = 0; k < most; k++)
-        {
+        FOR(k, most) {
             if (k < n) e[k] = load_bytes(x + k * step);
         }
     }
@@ -50,8 +50,9 @@ fn void fold_down(column_items c, int count, par p, state *stack, const int of_s
 
     for (int j = 0; j < count / STEP; j++, c.at += STEP) {
         if (!of_states) load_down(e, STEP, c.x, c.step, STEP);
-        UNROLL for (int k = 0; k < STEP; k++) v[k] =
-            of_states ? *(GLOBAL const state *)(c.x + k * c.step) : lift_e(e[k], c.at + k, p);
+        FOR(k, STEP)
+            v[k] =
+                of_states ? *(GLOBAL const state *)(c.x + k * c.step) : lift_e(e[k], c.at + k, p);
         c.x += STEP * c.step;
 
         state one = fold_states(v, STEP, c.unit);
@@ -63,16 +64,14 @@ fn void fold_down(column_items c, int count, par p, state *stack, const int of_s
     if (!rest) return;
 
     if (of_states) {
-        UNROLL for (int k = 0; k < STEP - 1; k++)
-        {
+        FOR(k, STEP - 1) {
             if (k < rest) v[k] = *(GLOBAL const state *)(c.x + k * c.step);
         }
     } else {
         load_few(e, STEP - 1, c.x, c.step, rest);
     }
 
-    UNROLL for (int k = 0; k < STEP - 1; k++)
-    {
+    FOR(k, STEP - 1) {
         if (k >= rest) continue;
         state one = of_states ? v[k] : lift_e(e[k], c.at + k, p);
         for (int i = 0; k >> i & 1; i++) one = TWIN(stack[--top], one, c.unit << i);
@@ -133,7 +132,7 @@ fn void load_column(elem *e, const int n, GLOBAL const u8 *x, i64 step)
 {
 #if TL_SIZE == 4 || TL_SIZE == 8
     if (ADDRESS(x) % TL_SIZE == 0) {
-        UNROLL for (int i = 0; i < n; i++) e[i] = LOAD_NEAR((GLOBAL const elem *)(x + i * step));
+        FOR(i, n) e[i] = LOAD_NEAR((GLOBAL const elem *)(x + i * step));
         return;
     }
 #endif
@@ -146,17 +145,16 @@ fn void load_columns(elem e[EACH][STEP], GLOBAL const u8 *x, const i64 *apart, i
 #if OP_INPUTS == 1 && TL_SIZE < 4
     if (words) {
         u32 w[STEP];
-        UNROLL for (int i = 0; i < STEP; i++)
-        {
+        FOR(i, STEP) {
             GLOBAL const u32 *const at = (GLOBAL const u32 *)(x + apart[0] + i * step);
             w[i] = TL_SIZE == 1 ? *at : LOAD_NEAR(at);
         }
-        UNROLL for (int k = 0; k < EACH; k++) UNROLL for (int i = 0; i < STEP; i++) e[k][i] =
-            (elem)(w[i] >> 8 * TL_SIZE * k);
+        FOR(k, EACH)
+            FOR(i, STEP) e[k][i] = (elem)(w[i] >> 8 * TL_SIZE * k);
         return;
     }
 #endif
-    UNROLL for (int k = 0; k < EACH; k++) load_column(e[k], STEP, x + apart[k], step);
+    FOR(k, EACH) load_column(e[k], STEP, x + apart[k], step);
 }
 
 /* Folds `size` elements of each of them: STEP, or of larger states a multiple. c: of the
@@ -169,19 +167,18 @@ fn void fold_columns(state *v, column_items c, const i64 *apart, int size, int w
     for (int j = 0; j < size / STEP; j++, c.at += STEP, c.x += STEP * c.step) {
         elem e[EACH][STEP];
         load_columns(e, c.x, apart, c.step, words);
-        UNROLL for (int k = 0; k < EACH; k++)
-        {
+        FOR(k, EACH) {
             state one[STEP];
-            UNROLL for (int i = 0; i < STEP; i++) one[i] = lift_e(e[k][i], c.at + i, p);
+            FOR(i, STEP) one[i] = lift_e(e[k][i], c.at + i, p);
             v[k] = fold_states(one, STEP, 1);
         }
         for (int t = j, n = STEP; t & 1; t >>= 1, n *= 2) {
             top--;
-            UNROLL for (int k = 0; k < EACH; k++) v[k] = TWIN(stack[top][k], v[k], n);
+            FOR(k, EACH) v[k] = TWIN(stack[top][k], v[k], n);
         }
 
         if (sizeof(state) <= 4 || j + 1 == size / STEP) return;
-        UNROLL for (int k = 0; k < EACH; k++) stack[top][k] = v[k];
+        FOR(k, EACH) stack[top][k] = v[k];
         top++;
     }
 }
@@ -205,15 +202,15 @@ KERNEL_OF(columns)
     state v[EACH];
 
     /* Where there is no column, the first one is folded again. */
-    UNROLL for (int k = 0; k < EACH; k++) apart[k] =
-        (column + k * beside < left ? column + k * beside : 0) * b.row_stride * TL_SIZE;
+    FOR(k, EACH)
+        apart[k] = (column + k * beside < left ? column + k * beside : 0) * b.row_stride * TL_SIZE;
     LET_FOLLOW();
     for (int q = t / lanes; q < parts; q += WHOLE_THREADS / lanes) {
         const i64 at = c * size + q * part;
         const column_items items = {b.x + (first * b.row_stride + at * b.stride) * TL_SIZE,
                                     b.stride * TL_SIZE, at, 1};
         fold_columns(v, items, apart, part, words, b.p);
-        UNROLL for (int k = 0; k < EACH; k++) node[(q << log) + column + k * beside] = v[k];
+        FOR(k, EACH) node[(q << log) + column + k * beside] = v[k];
     }
 
     BARRIER();

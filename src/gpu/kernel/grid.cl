@@ -87,13 +87,11 @@ fn void keep_steps(field f, step_list s, i64 cells)
         for (i64 i = group_index() * GRID_THREADS * GRID_BUNDLES + thread_index(); i < bundles;
              i += cells_at_once() * GRID_BUNDLES) {
             bundle v[GRID_BUNDLES];
-            UNROLL for (int k = 0; k < GRID_BUNDLES; k++)
-            {
+            FOR(k, GRID_BUNDLES) {
                 if (i + k * GRID_THREADS < bundles) v[k] = from_bundle[i + k * GRID_THREADS];
             }
 
-            UNROLL for (int k = 0; k < GRID_BUNDLES; k++)
-            {
+            FOR(k, GRID_BUNDLES) {
                 if (i + k * GRID_THREADS < bundles) to_bundle[i + k * GRID_THREADS] = v[k];
             }
         }
@@ -113,15 +111,14 @@ fn state fold_block(field f, step_list s, GLOBAL const u8 *column, int begun, GL
     state v[GRID_BLOCK];
 
     if (ADDRESS(x) % TL_SIZE == 0) {
-        UNROLL for (int k = 0; k < GRID_BLOCK; k++) e[k] =
-            *(GLOBAL const elem *)(k < begun ? column + k * row : x + k * s.stride);
+        FOR(k, GRID_BLOCK)
+            e[k] = *(GLOBAL const elem *)(k < begun ? column + k * row : x + k * s.stride);
     } else {
-        UNROLL for (int k = 0; k < GRID_BLOCK; k++) e[k] =
-            load_bytes(k < begun ? column + k * row : x + k * s.stride);
+        FOR(k, GRID_BLOCK) e[k] = load_bytes(k < begun ? column + k * row : x + k * s.stride);
     }
 
-    UNROLL for (int k = 0; k < GRID_BLOCK; k++) v[k] = lift(e[k], at + k, f.p);
-    UNROLL for (int k = 0; k < GRID_LOG; k++)
+    FOR(k, GRID_BLOCK) v[k] = lift(e[k], at + k, f.p);
+    FOR(k, GRID_LOG)
         UNROLL for (int i = 0; i + (1 << k) < GRID_BLOCK; i += 2 << k) v[i] =
             TWIN(v[i], v[i + (1 << k)], 1 << k);
 
@@ -189,9 +186,8 @@ KERNEL_OF(grid_result)
         {
             if (rows >> k & 1) {
                 state w[GRID_BLOCK / 2];
-                UNROLL for (int i = 0; i < 1 << k; i++) w[i] =
-                    lift(*(GLOBAL const elem *)(column + i * row), at + i, f.p);
-                UNROLL for (int j = 0; j < k; j++)
+                FOR(i, 1 << k) w[i] = lift(*(GLOBAL const elem *)(column + i * row), at + i, f.p);
+                FOR(j, k)
                     UNROLL for (int i = 0; i + (1 << j) < 1 << k; i += 2 << j) w[i] =
                         TWIN(w[i], w[i + (1 << j)], 1 << j);
                 v = then(v, w[0], done, 1 << k);

@@ -45,12 +45,11 @@ fn i64 of_list(LOCAL i64 *scratch, int what, GLOBAL const i64 *list, i64 count, 
     i64 value = start;
     for (i64 at = thread_index(); at < count; at += LIST_LOADS * KEYS_THREADS) {
         i64 v[LIST_LOADS];
-        UNROLL for (int k = 0; k < LIST_LOADS; k++)
-        {
+        FOR(k, LIST_LOADS) {
             const i64 i = at + k * KEYS_THREADS;
             v[k] = i < count ? list[i] : start;
         }
-        UNROLL for (int k = 0; k < LIST_LOADS; k++) value = of_two(what, value, v[k]);
+        FOR(k, LIST_LOADS) value = of_two(what, value, v[k]);
     }
 
     return of_group(scratch, what, value);
@@ -107,25 +106,21 @@ fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
         { \
             unit v[LOADS]; \
             word before[LOADS]; \
-            UNROLL for (int k = 0; k < LOADS; k++) \
-            { \
+            FOR(k, LOADS) { \
                 const int u = (round + k) * KEYS_THREADS + thread_index(); \
                 v[k] = ((GLOBAL const unit *)from)[u]; \
                 before[k] = from[u * EACH - 1]; \
             } \
-            UNROLL for (int k = 0; k < LOADS; k++) \
-            { \
+            FOR(k, LOADS) { \
                 word a = before[k]; \
                 u32 bits = 0; \
-                UNROLL for (int c = 0; c < EACH; c++) \
-                { \
+                FOR(c, EACH) { \
                     bits |= (u32)(a != v[k].w[c]) << c; \
                     a = v[k].w[c]; \
                 } \
                 a = before[k]; \
                 if (bits && sign) { /* floats: NaNs and zeros that are equal */ \
-                    UNROLL for (int c = 0; c < EACH; c++) \
-                    { \
+                    FOR(c, EACH) { \
                         const word b = v[k].w[c], x = (word)(a & ~sign), y = (word)(b & ~sign); \
                         bits &= ~((u32)(((x > infinite) & (y > infinite)) | ((x | y) == 0)) << c); \
                         a = b; \
@@ -215,7 +210,7 @@ KERNEL_OF(runs_places)
             words v = ((GLOBAL const words *)heads)[step * KEYS_THREADS + t];
             u32 found = 0;
             int turn = 0;
-            UNROLL for (int k = 0; k < KEYS_TILES; k++) found += ones(v.w[k]);
+            FOR(k, KEYS_TILES) found += ones(v.w[k]);
             sums[t] = found;
             BARRIER();
 
@@ -231,8 +226,7 @@ KERNEL_OF(runs_places)
             u32 rank = sums[turn + t] - found;
             for (u32 from = 0; from < all; from += KEYS_LIST) {
                 const u32 count_here = all - from < KEYS_LIST ? all - from : KEYS_LIST;
-                UNROLL for (int k = 0; k < KEYS_TILES; k++)
-                {
+                FOR(k, KEYS_TILES) {
                     while (v.w[k] && rank - from < count_here) {
                         list[rank++ - from] = (u16)((t * KEYS_TILES + k) * 32 + low_zeros(v.w[k]));
                         v.w[k] &= v.w[k] - 1;
@@ -293,11 +287,9 @@ KERNEL_OF(take)
     for (i64 i = group_index() * KEYS_THREADS + thread_index(); i < end; i += LOADS * step) {
         i64 at[LOADS];
         u64 v[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++) at[k] =
-            places[i + k * step < end ? i + k * step : i] * in_stride;
+        FOR(k, LOADS) at[k] = places[i + k * step < end ? i + k * step : i] * in_stride;
         load_bits(v, x, at, (int)bytes);
-        UNROLL for (int k = 0; k < LOADS; k++)
-        {
+        FOR(k, LOADS) {
             if (i + k * step < end) store_bits(y, (i + k * step) * out_stride, v[k], (int)bytes);
         }
     }

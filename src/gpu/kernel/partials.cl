@@ -52,17 +52,16 @@ fn moments moments_pack(moments t, bundle v)
 #if TL_SIZE == 1
     u32 squares = 0;
 
-    UNROLL for (int k = 0; k < 4; k++) squares = WORD_SQUARES(v.w[k], squares);
+    FOR(k, 4) squares = WORD_SQUARES(v.w[k], squares);
     t.squares += squares;
 #else
 
-    UNROLL for (int k = 0; k < PACK; k++)
-    {
+    FOR(k, PACK) {
         const elem x = pack_element(v, k);
         t.squares += (u32)x * (u32)x;
     }
 #endif
-    UNROLL for (int k = 0; k < 4; k++) t.sum = WORD_SUM(v.w[k], t.sum);
+    FOR(k, 4) t.sum = WORD_SUM(v.w[k], t.sum);
     return t;
 }
 
@@ -91,15 +90,13 @@ fn state chunk_moments(batch b, i64 from, i64 at, LOCAL state *box)
     t.sum = 0, t.squares = 0;
 
     if (is_packed(b, from + at)) {
-        UNROLL for (int r = 0; r < PACKS; r++) e[r] = x[r * LANES];
-        UNROLL for (int r = 0; r < PACKS; r++) t = moments_pack(t, e[r]);
+        FOR(r, PACKS) e[r] = x[r * LANES];
+        FOR(r, PACKS) t = moments_pack(t, e[r]);
     } else {
         elem o[ROWS_E][QUAD];
         load_e(o, b, from, at, at + CHUNK);
-        UNROLL for (int r = 0; r < ROWS_E; r++)
-        {
-            UNROLL for (int k = 0; k < QUAD; k++)
-                t.sum += (u32)o[r][k], t.squares += (u32)o[r][k] * (u32)o[r][k];
+        FOR(r, ROWS_E) {
+            FOR(k, QUAD) t.sum += (u32)o[r][k], t.squares += (u32)o[r][k] * (u32)o[r][k];
         }
     }
 
@@ -119,10 +116,10 @@ fn state chunk_moments(batch b, i64 from, i64 at, LOCAL state *box)
  *   OP_ADDS 1, 2       an integer sum: a word of several elements is added by one instruction, and
  *                      the 64 or 128 bits of the total once a span
  *   OP_COMMUTES 1      with a neutral state: folded element by element */
-#define LANE_IS_IDX         1
-#define LANE_IS_(lane)      LANE_IS_##lane
-#define LANE_IS(lane)       LANE_IS_(lane)
-#define FINDS               (OP_EXTREME && LANE_IS(OP_LANE)) /* OP_LANE is IDX: finds an index */
+#define LANE_IS_IDX    1
+#define LANE_IS_(lane) LANE_IS_##lane
+#define LANE_IS(lane)  LANE_IS_(lane)
+#define FINDS          (OP_EXTREME && LANE_IS(OP_LANE)) /* OP_LANE is IDX: finds an index */
 #define PARTIALS \
     (OP_EXACT && !TL_IN_PLACE && (OP_EXTREME || OP_ADDS || (OP_COMMUTES && OP_NEUTRAL)))
 
@@ -180,8 +177,7 @@ fn keys keys_none()
 
 fn keys keys_pack(keys r, bundle v)
 {
-    UNROLL for (int k = 0; k < 4; k++)
-    {
+    FOR(k, 4) {
         u32 w = v.w[k];
 #if TL_SIZE == 1
         r.a = PAIR_MOST(r.a, w);
@@ -227,8 +223,7 @@ fn keys keys_pack(keys r, bundle v)
 {
     par none;
     none.value = 0, none.origin = 0;
-    UNROLL for (int k = 0; k < PACK; k++)
-    {
+    FOR(k, PACK) {
         const ord m = lift(pack_element(v, k), 0, none).m;
         r = BEATS(m, r) ? m : r;
     }
@@ -321,9 +316,9 @@ fn lane_partial partial_none(par p)
 fn lane_partial partial_pack(lane_partial t, bundle v, i64 i, par p)
 {
 #if TL_SIZE == 4
-    UNROLL for (int k = 0; k < PACK; k++) t.part += (u64)(i64)pack_element(v, k);
+    FOR(k, PACK) t.part += (u64)(i64)pack_element(v, k);
 #else
-    UNROLL for (int k = 0; k < 4; k++) t.part = WORD_SUM(v.w[k], t.part);
+    FOR(k, 4) t.part = WORD_SUM(v.w[k], t.part);
 #endif
     return t;
 }
@@ -363,8 +358,7 @@ fn lane_partial partial_none(par p)
 
 fn lane_partial partial_pack(lane_partial t, bundle v, i64 i, par p)
 {
-    UNROLL for (int k = 0; k < PACK; k++)
-        t.all = combine(t.all, lift_e(pack_element(v, k), i + k, p));
+    FOR(k, PACK) t.all = combine(t.all, lift_e(pack_element(v, k), i + k, p));
     return t;
 }
 
@@ -393,19 +387,17 @@ fn state chunk_partials(batch b, i64 from, i64 at, LOCAL state *box)
         const i64 i = at + lane_index() * PACK;
         bundle e[CHUNK_ROWS];
         lane_partial t = partial_none(b.p);
-        UNROLL for (int r = 0; r < CHUNK_ROWS; r++) e[r] = x[r * LANES];
-        UNROLL for (int r = 0; r < CHUNK_ROWS; r++)
-            t = partial_pack(t, e[r], i + r * LANES * PACK, b.p);
+        FOR(r, CHUNK_ROWS) e[r] = x[r * LANES];
+        FOR(r, CHUNK_ROWS) t = partial_pack(t, e[r], i + r * LANES * PACK, b.p);
         v = partial_state(partial_span(t, i));
     } else {
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, at + CHUNK);
         v = none_of(b.p);
 
-        UNROLL for (int r = 0; r < ROWS_E; r++)
-        {
+        FOR(r, ROWS_E) {
             const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
-            UNROLL for (int k = 0; k < QUAD; k++) v = join(v, lift_e(e[r][k], i + k, b.p));
+            FOR(k, QUAD) v = join(v, lift_e(e[r][k], i + k, b.p));
         }
     }
 

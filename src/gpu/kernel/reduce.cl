@@ -72,8 +72,7 @@ fn state fold_packs(const bundle *e, i64 i, par p)
     state stack[6];
     int top = 0;
 
-    UNROLL for (int k = 0; k < ITEMS_W; k++)
-    {
+    FOR(k, ITEMS_W) {
         stack[top++] = lift_e(pack_element(e[k / PACK], k % PACK), i + k, p);
         UNROLL for (int n = 1; k & n; n <<= 1) top--,
             stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
@@ -96,8 +95,7 @@ fn void fold_wide_tiles(batch b, tiling d)
     int turn = 0;
 
     if (group_index() < d.tiles) {
-        UNROLL for (int k = 0; k < PACKS_W; k++) e[k] =
-            x[k / ROW_PACKS * LANES * ROW_PACKS + k % ROW_PACKS];
+        FOR(k, PACKS_W) e[k] = x[k / ROW_PACKS * LANES * ROW_PACKS + k % ROW_PACKS];
     }
 
     ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
@@ -113,17 +111,14 @@ fn void fold_wide_tiles(batch b, tiling d)
             moments sums;
             sums.sum = 0, sums.squares = 0;
 #endif
-            UNROLL for (int r = 0; r < ROWS_W; r++)
-            {
+            FOR(r, ROWS_W) {
 #if MOMENTS
-                UNROLL for (int k = 0; k < ROW_PACKS; k++) sums =
-                    moments_pack(sums, e[r * ROW_PACKS + k]);
+                FOR(k, ROW_PACKS) sums = moments_pack(sums, e[r * ROW_PACKS + k]);
 #else
                 v[r] =
                     fold_packs(e + r * ROW_PACKS, at * CHUNK_w + r * ROW_w + lane * ITEMS_W, b.p);
 #endif
-                UNROLL for (int k = 0; k < ROW_PACKS; k++)
-                {
+                FOR(k, ROW_PACKS) {
                     if (more) e[r * ROW_PACKS + k] = x[r * LANES * ROW_PACKS + k];
                 }
             }
@@ -203,8 +198,7 @@ fn void poll_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL sta
         int missing = 1;
         while (missing) {
             missing = 0;
-            UNROLL for (int i = 0; i < ROWS_S * QUAD; i++)
-            {
+            FOR(i, ROWS_S * QUAD) {
                 const i64 k = i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD;
                 missing |= state_missing(d.words, at + (k < count ? k : 0), &e[i / QUAD][i % QUAD],
                                          d.epoch);
@@ -212,9 +206,9 @@ fn void poll_tiles(LOCAL tail *left, tiling d, i64 tile_size, batch b, LOCAL sta
         }
 
         if (count < CHUNK_s) {
-            UNROLL for (int i = 0; i < ROWS_S * QUAD; i++)
+            FOR(i, ROWS_S * QUAD)
                 left->tiles[i / QUAD * LANES * QUAD + lane * QUAD + i % QUAD] =
-                e[i / QUAD][i % QUAD];
+                    e[i / QUAD][i % QUAD];
             continue;
         }
 
@@ -307,7 +301,7 @@ fn lane_partial fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, 
 
     x += k * (SPAN / PACK) + lane;
     if (k < spans) {
-        UNROLL for (int r = 0; r < SPAN_ROWS; r++) e[r] = x[r * LANES];
+        FOR(r, SPAN_ROWS) e[r] = x[r * LANES];
     }
 
     ROLLED for (; k < spans; k += step)
@@ -316,8 +310,7 @@ fn lane_partial fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, 
         const int more = k + step < spans;
         x += step * (SPAN / PACK);
 
-        UNROLL for (int r = 0; r < SPAN_ROWS; r++)
-        {
+        FOR(r, SPAN_ROWS) {
             t = partial_pack(t, e[r], i + (r * LANES + lane) * PACK, p);
             if (more) e[r] = x[r * LANES];
         }
@@ -341,14 +334,12 @@ fn state fold_others(state v, batch b, i64 me, i64 all, others r)
     const i64 count = r.count, gap = r.gap, skip = r.skip;
     for (i64 j = me; j < count; j += AT_ONCE * all) {
         elem e[AT_ONCE];
-        UNROLL for (int k = 0; k < AT_ONCE; k++)
-        {
+        FOR(k, AT_ONCE) {
             const i64 o = j + k * all, i = o < gap ? o : o + skip;
             if (o < count) e[k] = load_element(b.x + i * b.stride * TL_SIZE);
         }
 
-        UNROLL for (int k = 0; k < AT_ONCE; k++)
-        {
+        FOR(k, AT_ONCE) {
             const i64 o = j + k * all, i = o < gap ? o : o + skip;
             if (o < count) v = join(v, lift_e(e[k], i, b.p));
         }

@@ -31,8 +31,7 @@ KERNEL_OF(down)
         else
             rows[0] = initial(seeds, s, b.p);
 
-        UNROLL for (int r = 0; r < 2; r++)
-        {
+        FOR(r, 2) {
             i64 i = at + r * ROW_s + lane * QUAD;
             amount row = done + size * (r * ROW_s), quad_done = row + size * (lane * QUAD);
             if (SKIPS && at + r * ROW_s > count) continue;
@@ -74,7 +73,7 @@ KERNEL_OF(scan)
         if (at + (1 << ELEMENTS_LOG) <= n) c.after = prefix[job + 1];
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, n);
-        UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(c, e[r], r, rows, stack, box);
+        FOR(r, ROWS_E) scan_row(c, e[r], r, rows, stack, box);
     }
 }
 
@@ -108,8 +107,7 @@ fn void store_down(column_results r, int count, const maybe *w, i64 i)
     const par p = r.p;
     const int aligned = ADDRESS(r.to) % sizeof(result) == 0;
 
-    UNROLL for (int k = 0; k < DOWN; k++)
-    {
+    FOR(k, DOWN) {
         GLOBAL u8 *at = r.to + k * r.step;
         maybe v; /* no pointer into w, so that w stays in registers */
         v.s = choose(r.exclusive != 0, w[k].s, w[k + 1].s),
@@ -149,7 +147,7 @@ fn void scan_part(column_part c, column_results to)
         maybe w[DOWN + 1];
         state carry;
         int l = 0;
-        UNROLL for (int k = 0; k < DOWN; k++) e[k] = next[k];
+        FOR(k, DOWN) e[k] = next[k];
         c.x += DOWN * c.step;
         if (i + DOWN < c.count) load_down(next, DOWN, c.x, c.step, c.count - i - DOWN);
         w[0] = v;

@@ -73,15 +73,13 @@ fn void poll_nodes(column_status d, LOCAL down_memory *memory, i64 k, i64 column
     while (missing) { /* all loads come before the first wait */
         state v[COLUMN_LEVELS];
         int awaited = 0;
-        UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)
-        {
+        FOR(l, COLUMN_LEVELS) {
             const i64 number = (k >> (COLUMN_LOG * l) & ~(i64)(TILE_WARPS - 1)) + warp;
             if (missing >> l & 1)
                 awaited |= state_missing(d.words, place_of(d, l, number, column), &v[l], *d.epoch)
                            << l;
         }
-        UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)
-        {
+        FOR(l, COLUMN_LEVELS) {
             if ((missing & ~awaited) >> l & 1) memory->nodes[l][warp][lane_index()] = v[l];
         }
         missing = awaited;
@@ -165,7 +163,7 @@ fn void find_starts(column_part *c, column_status d, LOCAL down_memory *memory, 
 /* Loads group g of the elements x of a strip, which lie `line` bytes apart. */
 fn void load_group_down(elem *e, LOCAL const u8 *x, int line, int g)
 {
-    UNROLL for (int k = 0; k < DOWN; k++) e[k] = *(LOCAL const elem *)(x + (g * DOWN + k) * line);
+    FOR(k, DOWN) e[k] = *(LOCAL const elem *)(x + (g * DOWN + k) * line);
 }
 
 /* Returns the node of a strip of `size` elements: DOWN_ROWS or half of them. The first has index
@@ -174,8 +172,7 @@ fn state fold_strip(LOCAL const u8 *x, int line, i64 at, int size, par p)
 {
     state stack[4];
     int top = 0;
-    UNROLL for (int g = 0; g < DOWN_GROUPS; g++)
-    {
+    FOR(g, DOWN_GROUPS) {
         elem e[DOWN];
         if (g == DOWN_GROUPS / 2 && size < DOWN_ROWS) break;
         load_group_down(e, x, line, g);
@@ -196,8 +193,7 @@ fn void scan_strip(column_results to, LOCAL const u8 *x, int line, column_part c
     state stack[4];
 
     start[0] = c.start;
-    UNROLL for (int g = 0; g < DOWN_GROUPS; g++)
-    {
+    FOR(g, DOWN_GROUPS) {
         elem e[DOWN];
         maybe w[DOWN + 1];
         state node;
@@ -220,7 +216,7 @@ fn void copy_strip(LOCAL u8 *to, int line, column_part c)
     {
         elem e[STEP];
         load_down(e, STEP, c.x + i * c.step, c.step, c.count - i);
-        UNROLL for (int j = 0; j < STEP; j++) * (LOCAL elem *)(to + (i + j) * line) = e[j];
+        FOR(j, STEP) *(LOCAL elem *)(to + (i + j) * line) = e[j];
     }
 }
 

@@ -46,11 +46,11 @@ fn int load_part(held e, batch b, i64 start, i64 at)
 
     if (ADDRESS(from) % 16 == 0) {
         GLOBAL const bundle *x = (GLOBAL const bundle *)from + lane;
-        UNROLL for (int r = 0; r < LINES; r++) e[r] = x[r * LANES];
+        FOR(r, LINES) e[r] = x[r * LANES];
         return LOADED_LINES;
     }
     GLOBAL const u32 *x = (GLOBAL const u32 *)from + lane;
-    UNROLL for (int k = 0; k < 4 * LINES; k++) e[k / 4].w[k % 4] = x[k * LANES];
+    FOR(k, 4 * LINES) e[k / 4].w[k % 4] = x[k * LANES];
     return LOADED_WORDS;
 }
 
@@ -63,20 +63,18 @@ fn void put_part(LOCAL u8 *part, const held e, int loaded, batch b, i64 start, i
     GLOBAL const u8 *x = b.x + start * TL_SIZE + at * step;
     const int full = ADDRESS(x) % TL_SIZE == 0 ? count / (SOME * LANES) * (SOME * LANES) : 0;
     if (loaded == LOADED_LINES) {
-        UNROLL for (int r = 0; r < LINES; r++) stage[LINE_PLACE(r * LANES + lane)] = e[r];
+        FOR(r, LINES) stage[LINE_PLACE(r * LANES + lane)] = e[r];
         return;
     }
     if (loaded == LOADED_WORDS) {
-        UNROLL for (int k = 0; k < 4 * LINES; k++) * word_at(stage, k * LANES + lane) =
-            e[k / 4].w[k % 4];
+        FOR(k, 4 * LINES) *word_at(stage, k * LANES + lane) = e[k / 4].w[k % 4];
         return;
     }
     ROLLED for (int q = lane; q < full; q += SOME * LANES)
     {
         elem v[SOME];
-        UNROLL for (int k = 0; k < SOME; k++) v[k] =
-            *(GLOBAL const elem *)(x + (q + k * LANES) * step);
-        UNROLL for (int k = 0; k < SOME; k++) * element_at(stage, q + k * LANES) = v[k];
+        FOR(k, SOME) v[k] = *(GLOBAL const elem *)(x + (q + k * LANES) * step);
+        FOR(k, SOME) *element_at(stage, q + k * LANES) = v[k];
     }
     ROLLED for (int q = full + lane; q < count; q += LANES) * element_at(stage, q) =
         load_element(x + q * step);
@@ -87,10 +85,9 @@ fn void put_part(LOCAL u8 *part, const held e, int loaded, batch b, i64 start, i
 fn void load_octet(elem *e, LOCAL const bundle *stage, int g)
 {
     const int u = lane_index() * LINES + g * OCTET_LINES;
-    UNROLL for (int j = 0; j < OCTET_LINES; j++)
-    {
+    FOR(j, OCTET_LINES) {
         const bundle v = stage[LINE_PLACE(u + j)];
-        UNROLL for (int k = 0; k < PACK; k++) e[j * PACK + k] = pack_element(v, k);
+        FOR(k, PACK) e[j * PACK + k] = pack_element(v, k);
     }
 }
 #endif
@@ -103,8 +100,7 @@ fn state lane_node(LOCAL const u8 *part, batch b, i64 at)
 #if !OP_EXACT
     state stack[LOG_ROWS_E + 1];
     int top = 0;
-    UNROLL for (int g = 0; g < OCTETS; g++)
-    {
+    FOR(g, OCTETS) {
         elem e[OCTET];
         load_octet(e, stage, g);
 #define LIFTED(k) lift_e(e[k], i + g * OCTET + (k), p)
@@ -119,17 +115,14 @@ fn state lane_node(LOCAL const u8 *part, batch b, i64 at)
 #if PARTIALS && !FINDS
     lane_partial t = partial_none(p);
 
-    UNROLL for (int j = 0; j < LINES; j++) t =
-        partial_pack(t, stage[LINE_PLACE(u + j)], i + j * PACK, p);
+    FOR(j, LINES) t = partial_pack(t, stage[LINE_PLACE(u + j)], i + j * PACK, p);
     return partial_state(partial_span(t, i));
 #else
     state v;
 
-    UNROLL for (int j = 0; j < LINES; j++)
-    {
+    FOR(j, LINES) {
         const bundle e = stage[LINE_PLACE(u + j)];
-        UNROLL for (int k = 0; k < PACK; k++)
-        {
+        FOR(k, PACK) {
             const state one = lift_e(pack_element(e, k), i + j * PACK + k, p);
             v = j || k ? COMBINE(v, one, j * PACK + k, 1) : one;
         }
@@ -151,8 +144,7 @@ fn state part_node(LOCAL const u8 *part, state node, batch b, i64 at, LOCAL stat
  * first. */
 fn maybe line_scan(result *w, bundle e, maybe q, i64 i, i64 exclusive, par p)
 {
-    UNROLL for (int k = 0; k < PACK; k++)
-    {
+    FOR(k, PACK) {
         const i64 done = p.origin + i + k;
         const maybe after = then(q, lift_e(pack_element(e, k), i + k, p), done, 1);
         const state s = choose(exclusive != 0, q.s, after.s);
@@ -172,13 +164,14 @@ fn bundle line_of(const result *w)
         result w[PACK];
         bundle line;
     } v;
-    UNROLL for (int k = 0; k < PACK; k++) v.w[k] = w[k];
+    FOR(k, PACK) v.w[k] = w[k];
     return v.line;
 #else
     bundle v;
-    UNROLL for (int k = 0; k < 4; k++) v.w[k] = 0;
-    UNROLL for (int k = 0; k < PACK; k++) v.w[k * TL_SIZE / 4] |=
-        ((u32)w[k] & (u32)(((u64)1 << (8 * TL_SIZE)) - 1)) << (8 * TL_SIZE * k) % 32;
+    FOR(k, 4) v.w[k] = 0;
+    FOR(k, PACK)
+        v.w[k * TL_SIZE / 4] |= ((u32)w[k] & (u32)(((u64)1 << (8 * TL_SIZE)) - 1))
+                                << (8 * TL_SIZE * k) % 32;
     return v;
 #endif
 }
@@ -193,8 +186,7 @@ fn void scan_octets(chunk_scan c, LOCAL bundle *stage, maybe start, i64 i)
     maybe rows[ROWS_E + 1];
     state stack[LOG_ROWS_E + 1];
     rows[0] = start;
-    UNROLL for (int g = 0; g < OCTETS; g++)
-    {
+    FOR(g, OCTETS) {
         const int u = lane_index() * LINES + g * OCTET_LINES;
         elem e[OCTET];
         maybe s[OCTET + 1];
@@ -206,14 +198,12 @@ fn void scan_octets(chunk_scan c, LOCAL bundle *stage, maybe start, i64 i)
         next_row_e(rows, stack, g, node, p.origin + i, OCTET);
         s[OCTET] = rows[g + 1];
         if (g == OCTETS - 1) s[OCTET].s = c.after;
-        UNROLL for (int k = 0; k < OCTET; k++)
-        {
+        FOR(k, OCTET) {
             const state v = choose(c.exclusive != 0, s[k].s, s[k + 1].s);
             w[k] = lower(v, (real)(p.origin + i + g * OCTET + k + !c.exclusive), 0, p);
         }
         if (g == 0) w[0] = c.exclusive && !start.exists ? empty(p) : w[0];
-        UNROLL for (int j = 0; j < OCTET_LINES; j++) stage[LINE_PLACE(u + j)] =
-            line_of(w + j * PACK);
+        FOR(j, OCTET_LINES) stage[LINE_PLACE(u + j)] = line_of(w + j * PACK);
     }
 }
 #endif
@@ -248,11 +238,9 @@ fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state node, LOCAL 
     WARP_BARRIER();
 
     if (lines) {
-        UNROLL for (int r = 0; r < LINES; r++)((GLOBAL bundle *)to)[r * LANES + lane] =
-            stage[LINE_PLACE(r * LANES + lane)];
+        FOR(r, LINES) ((GLOBAL bundle *)to)[r * LANES + lane] = stage[LINE_PLACE(r * LANES + lane)];
     } else if (full && ADDRESS(to) % 4 == 0) {
-        UNROLL for (int k = 0; k < 4 * LINES; k++)((GLOBAL u32 *)to)[k * LANES + lane] =
-            *word_at(stage, k * LANES + lane);
+        FOR(k, 4 * LINES) ((GLOBAL u32 *)to)[k * LANES + lane] = *word_at(stage, k * LANES + lane);
     } else {
         ROLLED for (int q = lane; q < count; q += LANES)
             store_bytes(to + q * c.out.stride * TL_SIZE, *(LOCAL result *)element_at(stage, q));
@@ -267,8 +255,7 @@ fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state node, LOCAL 
             UNROLL for (int k = 0; k < PACK; k += QUAD) store_pair(
                 even + (j * PACK + k) * 8, even + (LANE_ITEMS_L + j * PACK + k) * 8, w + k);
         } else {
-            UNROLL for (int k = 0; k < PACK; k++)
-            {
+            FOR(k, PACK) {
                 const int q = lane * LANE_ITEMS_L + j * PACK + k;
                 if (q < count) store_bytes(to + q * c.out.stride * 8, w[k]);
             }
@@ -289,8 +276,7 @@ fn int load_part(held e, batch b, i64 start, i64 at)
 
 fn void put_part(LOCAL u8 *part, held e, int loaded, batch b, i64 start, i64 at)
 {
-    UNROLL for (int r = 0; r < PART_ROWS; r++)
-    {
+    FOR(r, PART_ROWS) {
         quad q;
         q.x = e[r][0], q.y = e[r][1], q.z = e[r][2], q.w = e[r][3];
         ((LOCAL quad *)part)[r * LANES + lane_index()] = q;
@@ -302,8 +288,7 @@ fn state part_node(LOCAL const u8 *part, state node, batch b, i64 at, LOCAL stat
 {
     held e;
     state v[PART_ROWS];
-    UNROLL for (int r = 0; r < PART_ROWS; r++)
-        put_quad(e[r], ((LOCAL const quad *)part)[r * LANES + lane_index()]);
+    FOR(r, PART_ROWS) put_quad(e[r], ((LOCAL const quad *)part)[r * LANES + lane_index()]);
     SINGLE_PART(fold_quads)(v, e, b, at, 1);
     SINGLE_PART(fold_across)(v, 1, box);
     return SINGLE_PART(fold_lanes)(v[0], 1, box);
@@ -314,8 +299,7 @@ fn void part_scan(chunk_scan c, LOCAL u8 *part, maybe before, state node, LOCAL 
     maybe rows[ROWS_E + 1];
     state stack[LOG_ROWS_E + 1];
     rows[0] = before;
-    UNROLL for (int r = 0; r < PART_ROWS; r++)
-    {
+    FOR(r, PART_ROWS) {
         elem x[QUAD];
         put_quad(x, ((LOCAL const quad *)part)[r * LANES + lane_index()]);
         scan_row(c, x, r, rows, stack, box);

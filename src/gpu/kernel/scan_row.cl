@@ -37,8 +37,8 @@ fn void scan_eight(maybe *s, state *node, const elem *e, i64 i, par p)
     const amount done = p.origin + i;
     state q[8], two[4];
 
-    UNROLL for (int k = 0; k < 8; k++) q[k] = lift_e(e[k], i + k, p);
-    UNROLL for (int k = 0; k < 4; k++) two[k] = TWIN(q[2 * k], q[2 * k + 1], 1);
+    FOR(k, 8) q[k] = lift_e(e[k], i + k, p);
+    FOR(k, 4) two[k] = TWIN(q[2 * k], q[2 * k + 1], 1);
     const state left = TWIN(two[0], two[1], 2);
     *node = TWIN(left, TWIN(two[2], two[3], 2), 4);
     s[1] = then(s[0], q[0], done, 1), s[2] = then(s[0], two[0], done, 2),
@@ -70,20 +70,19 @@ fn void store_quad(chunk_scan c, i64 row, const maybe *v, int all_exist)
     const int full = all_exist && c.out.stride == 1 && row + LANES * QUAD <= c.n;
     if (full && ADDRESS(at) % QUAD_OUT_ALIGN == 0) {
         result w[QUAD];
-        UNROLL for (int k = 0; k < QUAD; k++) w[k] = lower(v[k].s, (real)(n0 + k), 0, p);
+        FOR(k, QUAD) w[k] = lower(v[k].s, (real)(n0 + k), 0, p);
         store_row(at, w);
         return;
     }
 
     if (SKIPS && full && ADDRESS(at) % sizeof(result) == 0) {
-        UNROLL for (int k = 0; k < QUAD; k++)((GLOBAL result *)at)[lane_index() * QUAD + k] =
-            lower(v[k].s, (real)(n0 + k), 0, p);
+        FOR(k, QUAD)
+            ((GLOBAL result *)at)[lane_index() * QUAD + k] = lower(v[k].s, (real)(n0 + k), 0, p);
         return;
     }
 #endif
 
-    UNROLL for (int k = 0; k < QUAD; k++)
-    {
+    FOR(k, QUAD) {
         if (i + k < c.n)
             store_maybe(place(c.out, c.b, c.s, i + k), v[k], i + k + !c.exclusive, 0, p);
     }
@@ -100,7 +99,7 @@ fn void scan_row(chunk_scan c, const elem *x, int r, maybe *rows, state *stack, 
     state q[QUAD], left[5];
     if (SKIPS && c.at + r * LANES * QUAD >= c.n) return;
 
-    UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(x[k], i + k, p);
+    FOR(k, QUAD) q[k] = lift_e(x[k], i + k, p);
     state two = TWIN(q[0], q[1], 1),
           node = row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
     maybe v[QUAD + 1];
@@ -118,7 +117,7 @@ fn void scan_row(chunk_scan c, const elem *x, int r, maybe *rows, state *stack, 
      * code, and PoCL 5.0 aborts over them (see BARRIER in prelude_opencl.h). */
     if (!c.exclusive) {
         if (lane == LANES - 1) v[4].s = r == c.last ? c.after : rows[r + 1].s;
-        UNROLL for (int k = 0; k < QUAD; k++) v[k] = v[k + 1];
+        FOR(k, QUAD) v[k] = v[k + 1];
     }
 
     store_quad(c, c.at + r * LANES * QUAD, v, !c.exclusive || rows[r].exists);

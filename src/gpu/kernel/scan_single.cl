@@ -55,8 +55,7 @@ fn void neighbours(node_table d, i64 s, i64 k, int top, state node, state *v)
     const u64 epoch = *d.epoch;
     int missing = 0, base = 0, place[STATUS_LEVELS]; /* bit l of missing: of level l */
 
-    UNROLL for (int l = 0; l < STATUS_LEVELS; l++)
-    {
+    FOR(l, STATUS_LEVELS) {
         const int number = (int)k >> (RADIX_LOG * l);
         missing |= (l <= top && lane < (number & 31)) << l;
         place[l] = base + (int)s * row_places(d, l) + (number & ~31) + lane;
@@ -65,8 +64,7 @@ fn void neighbours(node_table d, i64 s, i64 k, int top, state node, state *v)
     }
     while (missing) {
         int awaited = 0;
-        UNROLL for (int l = 0; l < STATUS_LEVELS; l++)
-        {
+        FOR(l, STATUS_LEVELS) {
             if (missing >> l & 1)
                 awaited |= (state_missing(d.words, place[l], &v[l], epoch) != 0) << l;
         }
@@ -91,8 +89,7 @@ fn state publish_groups(node_table d, i64 s, i64 k, state node, LOCAL state *box
     if (!ends) return node;
 
     neighbours(d, s, k, ends - 1, node, v);
-    UNROLL for (int l = 0; l < STATUS_LEVELS; l++)
-    {
+    FOR(l, STATUS_LEVELS) {
         if (l >= ends) continue;
         node = row_node_s(choose(lane_index() == 31, node, v[l]),
                           (i64)1 << (TILE_LOG + RADIX_LOG * l), left, box);

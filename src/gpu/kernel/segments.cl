@@ -38,8 +38,7 @@ fn void begin_slot(GLOBAL u32 *next, GLOBAL u32 *to, GLOBAL const i64 *offsets, 
 /* Counts the nodes of the long ones of MEASURE_EACH segments, of n[k] elements. */
 fn void count_nodes(LOCAL u32 *nodes, const i64 *n, i64 least)
 {
-    UNROLL for (int k = 0; k < MEASURE_EACH; k++)
-    {
+    FOR(k, MEASURE_EACH) {
         for (int l = 1; n[k] >= least && l <= NODE_LEVELS && level_count(n[k], l); l++)
             ADD_LOCAL(&nodes[l - 1], (u32)level_count(n[k], l));
     }
@@ -68,8 +67,7 @@ KERNEL_OF(measure)
         if (t < MEASURED_WORDS) part[t] = 0;
         BARRIER();
 
-        UNROLL for (int k = 0; k < MEASURE_EACH; k++)
-        {
+        FOR(k, MEASURE_EACH) {
             const i64 at = r + k * MEASURE_THREADS, s = at < rows ? at : 0, from = offsets[s],
                       end = offsets[s + 1];
             const int wrong = from < 0 || end < from;
@@ -92,8 +90,7 @@ KERNEL_OF(measure)
             ADD_GLOBAL(to + t, part[t]);
         BARRIER();
 
-        UNROLL for (int k = 0; k < MEASURE_EACH; k++)
-        {
+        FOR(k, MEASURE_EACH) {
             if (n[k] >= least) ids[base + place++] = r + k * MEASURE_THREADS;
         }
 
@@ -123,14 +120,13 @@ KERNEL_OF(firsts)
         i64 before = 0;
         for (i64 at = 0; at < long_count; at += MEASURE_THREADS * FIRSTS_ITEMS) {
             i64 counts[FIRSTS_ITEMS], sum = 0;
-            UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++)
-            {
+            FOR(k, FIRSTS_ITEMS) {
                 i64 s = at + t * FIRSTS_ITEMS + k, r = ids[s < long_count ? s : 0],
                     n = offsets[r + 1] - offsets[r];
                 counts[k] = s < long_count ? level_count(n, (int)l) : 0;
             }
 
-            UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++) sum += counts[k];
+            FOR(k, FIRSTS_ITEMS) sum += counts[k];
             int turn = 0;
             sums[t] = sum;
             BARRIER();
@@ -144,8 +140,7 @@ KERNEL_OF(firsts)
             }
 
             i64 here = before + sums[turn + t] - sum;
-            UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++)
-            {
+            FOR(k, FIRSTS_ITEMS) {
                 i64 s = at + t * FIRSTS_ITEMS + k;
                 if (s < long_count) row[s] = here;
                 here += counts[k];

@@ -16,11 +16,9 @@ typedef struct {
 fn void fold_short_part(part_nodes *f, const elem *e, const int columns, const int most,
                         column_part r, par p)
 {
-    UNROLL for (int k = 0; k < most; k++)
-    {
+    FOR(k, most) {
         if (k >= r.n) continue;
-        UNROLL for (int c = 0; c < columns; c++)
-        {
+        FOR(c, columns) {
             state v = lift_e(e[c * most + k], r.at + k, p);
             UNROLL for (int i = 0; i <= PART_LOG; i++)
             {
@@ -40,8 +38,7 @@ fn void append_short_part(state *v, int exists, const part_nodes *f, const int c
     UNROLL for (int i = PART_LOG - 1; i >= 0; i--)
     {
         if (!(r.n >> i & 1)) continue;
-        UNROLL for (int c = 0; c < columns; c++)
-        {
+        FOR(c, columns) {
             const state node = f[c].node[i];
             if (TL_SIZE < 4 ? exists || r.n >> (i + 1) : exists)
                 v[c] = COMBINE(v[c], node, r.at + (r.n >> (i + 1) << (i + 1)), 1 << i);
@@ -59,14 +56,12 @@ fn void columns_of_thread(batch b, results out, const int each)
     const column_part all = {0, n};
     const i64 first = group_index() * WHOLE_THREADS * each + thread_index();
     elem e[PART];
-    UNROLL for (int c = 0; c < each; c++)
-    {
+    FOR(c, each) {
         const i64 s = first + c * WHOLE_THREADS;
         if (s < b.seqs)
             load_few(e + c * most, most, b.x + s * b.row_stride * TL_SIZE, b.stride * TL_SIZE, n);
     }
-    UNROLL for (int c = 0; c < each; c++)
-    {
+    FOR(c, each) {
         const i64 s = first + c * WHOLE_THREADS;
         part_nodes nodes;
         maybe v = nothing(b.p);
@@ -90,28 +85,24 @@ fn void words_of_thread(batch b, results out, const int each)
     const i64 step = b.stride * TL_SIZE,
               first = (group_index() * WHOLE_THREADS * each + thread_index()) * EACH;
     u32 w[PART];
-    UNROLL for (int c = 0; c < each; c++)
-    {
+    FOR(c, each) {
         const i64 s = first + c * WHOLE_THREADS * EACH;
         if (s >= b.seqs) continue;
-        UNROLL for (int k = 0; k < most; k++)
-        {
+        FOR(k, most) {
             if (k < n) w[c * most + k] = *(GLOBAL const u32 *)(b.x + s * TL_SIZE + k * step);
         }
     }
-    UNROLL for (int c = 0; c < each; c++)
-    {
+    FOR(c, each) {
         const i64 s = first + c * WHOLE_THREADS * EACH;
         elem e[EACH * PART];
         part_nodes nodes[EACH];
         state v[EACH];
         unit r;
-        UNROLL for (int i = 0; i < EACH; i++) UNROLL for (int k = 0; k < most; k++)
-            e[i * most + k] = (elem)(w[c * most + k] >> i * TL_SIZE * 8);
+        FOR(i, EACH)
+            FOR(k, most) e[i * most + k] = (elem)(w[c * most + k] >> i * TL_SIZE * 8);
         fold_short_part(nodes, e, EACH, most, all, b.p);
         append_short_part(v, 0, nodes, EACH, all);
-        UNROLL for (int i = 0; i < EACH; i++) r.of[i] =
-            n ? lower(v[i], (real)(n + b.p.origin), 0, b.p) : empty(b.p);
+        FOR(i, EACH) r.of[i] = n ? lower(v[i], (real)(n + b.p.origin), 0, b.p) : empty(b.p);
         if (s < b.seqs) *(GLOBAL unit *)(out.x + s * TL_OUT_SIZE) = r;
     }
 #endif
@@ -167,7 +158,7 @@ fn void load_rows(part_rows *r, const int words, const int most, GLOBAL const u8
 /* The elements of a column, which is number c of a word. */
 fn void rows_of_column(elem *e, const part_rows *r, const int words, const int most, const int c)
 {
-    UNROLL for (int k = 0; k < most; k++) e[k] = words ? OF_WORD(r->word[k], c) : r->e[k];
+    FOR(k, most) e[k] = words ? OF_WORD(r->word[k], c) : r->e[k];
 }
 
 /* v[c]: the node of the PART elements from index `at` on of a column, or of each of a word. */
@@ -176,8 +167,7 @@ fn void fold_part(state *v, const int words, GLOBAL const u8 *x, i64 step, int a
     const column_part part = {at, PART};
     part_rows rows;
     load_rows(&rows, words, PART, x, step, PART);
-    UNROLL for (int c = 0; c < (words ? WORD_COLUMNS : 1); c++)
-    {
+    FOR(c, (words ? WORD_COLUMNS : 1)) {
         elem e[PART];
         part_nodes nodes;
         rows_of_column(e, &rows, words, PART, c);
@@ -192,8 +182,7 @@ fn state fold_large_part(GLOBAL const u8 *x, i64 step, int at, int more, par p)
     state v, left[PART_MORE(sizeof(state)) + 1];
     for (int j = 1; j <= 1 << more; j++, at += PART, x += PART * step) {
         fold_part(&v, 0, x, step, at, p);
-        UNROLL for (int i = 0; i < PART_MORE(sizeof(state)); i++)
-        {
+        FOR(i, PART_MORE(sizeof(state))) {
             const int last = j & ((2 << i) - 1);
             if (last == 0) v = TWIN(left[i], v, PART << i);
             if (last == 1 << i) left[i] = v;
@@ -219,14 +208,14 @@ fn void columns_of_few_parts(batch b, results out, const int words)
         const int at = part * PART;
         state next[WORD_COLUMNS];
         fold_part(next, words, x + at * step, step, at, b.p);
-        UNROLL for (int c = 0; c < each; c++) v[c] = part == 0   ? next[c]
-                                                     : part == 1 ? TWIN(v[c], next[c], PART)
-                                                                 : COMBINE(v[c], next[c], at, PART);
+        FOR(c, each)
+            v[c] = part == 0   ? next[c]
+                   : part == 1 ? TWIN(v[c], next[c], PART)
+                               : COMBINE(v[c], next[c], at, PART);
     }
 
     load_rows(&rows, words, PART - 1, x + (n - rest) * step, step, rest);
-    UNROLL for (int c = 0; c < each; c++)
-    {
+    FOR(c, each) {
         elem e[PART];
         part_nodes nodes;
         maybe whole;
@@ -264,13 +253,12 @@ fn void parts_of_columns(batch b, results out, int log, const int words, const i
             v[0] = fold_large_part(x + at * step, step, at, more, b.p);
         else
             fold_part(v, words, x + at * step, step, at, b.p);
-        UNROLL for (int c = 0; c < 1 << each_log; c++) node[(part << log) + c] = v[c];
+        FOR(c, 1 << each_log) node[(part << log) + c] = v[c];
     }
 
     if (last) {
         load_rows(&rows, words, PART - 1, x + (n - rest) * step, step, rest);
-        UNROLL for (int c = 0; c < 1 << each_log; c++)
-        {
+        FOR(c, 1 << each_log) {
             elem e[PART];
             rows_of_column(e, &rows, words, PART - 1, c);
             fold_short_part(nodes + c, e, 1, PART - 1, after, b.p);
@@ -278,8 +266,7 @@ fn void parts_of_columns(batch b, results out, int log, const int words, const i
     }
     BARRIER();
     if (!last) return;
-    UNROLL for (int c = 0; c < 1 << each_log; c++)
-    {
+    FOR(c, 1 << each_log) {
         maybe v = append_nodes(nothing(b.p), node + c, large, 1 << size_log, 0, log);
         if (more)
             v = append_nodes(v, node + c + (large << log), small, PART, large << size_log, log);

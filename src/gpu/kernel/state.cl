@@ -134,7 +134,7 @@ far_fn void pack(GLOBAL u8 *to, state v){
 #define PACK(type, f) \
     { \
         const u8 *from = (const u8 *)&v.f; \
-        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k]; \
+        FOR(k, (int)sizeof(type)) to[k] = from[k]; \
         to += sizeof(type); \
     }
     OP_FIELDS(PACK)
@@ -147,7 +147,7 @@ far_fn state unpack(GLOBAL const u8 *from)
 #define UNPACK(type, f) \
     { \
         u8 *to = (u8 *)&v.f; \
-        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k]; \
+        FOR(k, (int)sizeof(type)) to[k] = from[k]; \
         from += sizeof(type); \
     }
     OP_FIELDS(UNPACK)
@@ -253,8 +253,7 @@ fn void publish_state(GLOBAL u64 *to, i64 k, state v, u64 epoch)
     OPAQUE(epoch);
     u.piece[PIECES - 1] = 0;
     u.s = v;
-    UNROLL for (int c = 0; c < PIECES; c++)
-        publish_word(to + (k * PIECES + c) * 2, u.piece[c], epoch + 1);
+    FOR(c, PIECES) publish_word(to + (k * PIECES + c) * 2, u.piece[c], epoch + 1);
 }
 
 /* Polls for state number k. Returns 0 and sets *v if it has been published, else nonzero. */
@@ -262,8 +261,7 @@ fn int state_missing(GLOBAL const u64 *from, i64 k, state *v, u64 epoch)
 {
     pieces u;
     int missing = 0;
-    UNROLL for (int c = 0; c < PIECES; c++) missing |=
-        poll_word(from + (k * PIECES + c) * 2, &u.piece[c]) != epoch + 1;
+    FOR(c, PIECES) missing |= poll_word(from + (k * PIECES + c) * 2, &u.piece[c]) != epoch + 1;
     *v = u.s;
     return missing;
 }

@@ -33,6 +33,7 @@ typedef double f64;
 #define LOCAL_MEMORY_PARAMETER               , __local ulong2 *local_memory_ /* aligned to quads */
 #define LOCAL_MEMORY                         ((__local u8 *)local_memory_)
 #define UNROLL                               _Pragma("unroll")
+#define FOR(j, n)                            UNROLL for (int j = 0; j < (n); j++)
 #define ROLLED                               _Pragma("unroll 1")
 /* PoCL 5.0 (Ubuntu 24.04) aborts the process over an if with an else where both sides have branches
  * of their own and a barrier follows (github.com/pocl/pocl/issues/1435; its pass `isolate-regions`

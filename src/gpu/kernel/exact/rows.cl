@@ -142,27 +142,26 @@ fn void narrow_sums(narrow r, i64 flags)
               /* then units are not equally far apart */
         lowest = exact_unit(top, EXACT_LEVELS - 1) == -1074;
     i64 part[EXACT_LEVELS];
-    UNROLL for (int l = 0; l < EXACT_LEVELS; l++) part[l] = 0;
+    FOR(l, EXACT_LEVELS) part[l] = 0;
     for (i64 from = 0; held && from < r.n; from += each) {
         exact_begin(&w, top);
         exact_add(&w, r.row, r.first + from, r.n - from < each ? r.n - from : each,
                   exact_way_of(flags, EXACT_NARROW, r.at, r.lanes, r.words));
-        UNROLL for (int l = 0; l < EXACT_LEVELS; l++) part[l] += exact_part(&w, l);
+        FOR(l, EXACT_LEVELS) part[l] += exact_part(&w, l);
     }
 
-    UNROLL for (int l = 0; l < EXACT_LEVELS; l++) w.far |= lowest && part[l];
+    FOR(l, EXACT_LEVELS) w.far |= lowest && part[l];
     if (r.n && (w.far || !held)) {
         OR_LOCAL(r.words + NARROW_WIDE, 1u);
         OR_LOCAL(r.any, 1u);
     }
 
     if (w.marks) ADD_LOCAL(r.words + NARROW_LEFT, w.marks);
-    UNROLL for (int l = 0; l < EXACT_LEVELS; l++) r.sums[l * LANES + t] = part[l];
+    FOR(l, EXACT_LEVELS) r.sums[l * LANES + t] = part[l];
     WARP_BARRIER();
 
     for (int m = r.lanes / 2; m; m >>= 1) {
-        UNROLL for (int l = 0; l < EXACT_LEVELS; l++)
-        {
+        FOR(l, EXACT_LEVELS) {
             if (r.at < m) r.sums[l * LANES + t] += r.sums[l * LANES + t + m];
         }
         WARP_BARRIER();
@@ -182,8 +181,7 @@ fn wide_integer wide_add(wide_integer a, i64 x, int by)
               high = bits ? (u64)(x >> (64 - bits)) : sign;
     u64 carry = 0;
 
-    UNROLL for (int k = 0; k < 3; k++)
-    {
+    FOR(k, 3) {
         const u64 add = k < at        ? 0
                         : k == at     ? low
                         : k == at + 1 ? high
@@ -208,20 +206,18 @@ fn u64 narrow_value(LOCAL const u32 *words, LOCAL const i64 *sums, i64 count, i6
 
     wide_integer a;
     a.word[0] = a.word[1] = a.word[2] = 0;
-    UNROLL for (int l = 0; l < EXACT_LEVELS; l++) a =
-        wide_add(a, sums[l * LANES + t], (EXACT_LEVELS - 1 - l) * (51 - EXACT_LOG));
+    FOR(l, EXACT_LEVELS)
+        a = wide_add(a, sums[l * LANES + t], (EXACT_LEVELS - 1 - l) * (51 - EXACT_LOG));
     const u64 minus = a.word[2] >> 63;
     u64 carry = minus;
 
-    UNROLL for (int k = 0; k < 3; k++)
-    {
+    FOR(k, 3) {
         a.word[k] = (minus ? ~a.word[k] : a.word[k]) + carry;
         carry &= (u64)(a.word[k] == 0);
     }
 
     int e = exact_unit(exact_top_of(words[NARROW_TOP]), EXACT_LEVELS - 1) + 191;
-    UNROLL for (int k = 0; k < 2; k++)
-    {
+    FOR(k, 2) {
         if (a.word[2]) continue;
         a.word[2] = a.word[1], a.word[1] = a.word[0], a.word[0] = 0;
         e -= 64;
@@ -266,8 +262,7 @@ fn void clear_bins(LOCAL u32 *bins)
 fn void narrow_put(narrow r, LOCAL u32 *bins)
 {
     const int top = exact_top_of(r.words[NARROW_TOP]);
-    UNROLL for (int l = 0; l < EXACT_LEVELS; l++)
-    {
+    FOR(l, EXACT_LEVELS) {
         const i64 part = r.sums[l * LANES + thread_index()];
         if (part) exact_put(bins, part, exact_unit(top, l) + EXACT_UNIT);
     }

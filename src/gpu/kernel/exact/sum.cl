@@ -34,15 +34,15 @@
 #define EXACT_UNIT      (1074 + 32 * EXACT_LOW)
 #define EXACT_DIGITS    EXACT_DIGITS_OF(EXACT_PAIRS)
 #define EXACT_WORDS     EXACT_WORDS_OF(EXACT_PAIRS)
-#define EXACT_LOCAL      EXACT_LOCAL_OF(EXACT_PAIRS)
+#define EXACT_LOCAL     EXACT_LOCAL_OF(EXACT_PAIRS)
 #define EXACT_NAN       (2 * EXACT_DIGITS) /* the words of the counts */
 #define EXACT_PLUS      (EXACT_NAN + 2)
 #define EXACT_MINUS     (EXACT_NAN + 4)
 #define EXACT_LEFT      (EXACT_NAN + 6)
 /* The word with HIGH_OF the largest element for which a lane has set its units. */
-#define EXACT_TOP       (EXACT_WORDS + EXACT_MASKS)
-#define HIGH_OF(x)      ((u32)(as_u64(x) >> 32) & 0x7fffffffu)
-#define HIGH(top)       ((u32)((top) + 1023) << 20) /* HIGH_OF the number 2^top */
+#define EXACT_TOP  (EXACT_WORDS + EXACT_MASKS)
+#define HIGH_OF(x) ((u32)(as_u64(x) >> 32) & 0x7fffffffu)
+#define HIGH(top)  ((u32)((top) + 1023) << 20) /* HIGH_OF the number 2^top */
 
 /* With 1004 the first register begins below 2^1020. */
 enum { EXACT_MARGIN = 3, EXACT_TOP_MOST = 1004 };
@@ -68,16 +68,14 @@ fn void exact_put_here(LOCAL u32 *bins, i64 value, int at)
     add[2] = (u32)((i32)high >> 1 >> (31 - shift));
     bins += 2 * (at >> 5);
 
-    UNROLL for (int k = 0; k < 3; k++)
-    {
+    FOR(k, 3) {
         const u32 old = add[k] ? ADD_LOCAL(bins + 2 * k, add[k]) : 0;
 
         /* the upper words of a negative value subtract 2^32 */
         more[k] = (u32)(old + add[k] < old) - (k == 2 ? minus : 0);
     }
 
-    UNROLL for (int k = 0; k < 3; k++)
-    {
+    FOR(k, 3) {
         if (more[k]) ADD_LOCAL(bins + 2 * k + 1, more[k]);
     }
 }
@@ -187,7 +185,7 @@ fn void exact_begin(exact_lane *w, int top)
 {
     w->top = top;
     w->left = 1 << EXACT_LOG;
-    UNROLL for (int l = 0; l < EXACT_ALL; l++) w->sum[l] = exact_start(exact_unit(top, l));
+    FOR(l, EXACT_ALL) w->sum[l] = exact_start(exact_unit(top, l));
 }
 
 /* The integer in a register, in its unit. */
@@ -198,8 +196,7 @@ fn i64 exact_part(const exact_lane *w, int level)
 
 fn void exact_flush(exact_lane *w, LOCAL u32 *bins)
 {
-    UNROLL for (int l = 0; l < EXACT_ALL; l++)
-    {
+    FOR(l, EXACT_ALL) {
         if (l == EXACT_LEVELS && !w->far) break;
         const i64 part = exact_part(w, l);
         if (part) exact_put(bins, part, exact_unit(w->top, l) + EXACT_UNIT);
@@ -211,11 +208,9 @@ fn void exact_flush(exact_lane *w, LOCAL u32 *bins)
 fn u64 exact_cut(exact_lane *w, f64 *v, int from, int end)
 {
     u64 cut = 0;
-    UNROLL for (int k = 0; k < EXACT_VALUES; k++)
-    {
+    FOR(k, EXACT_VALUES) {
         f64 r = v[k];
-        UNROLL for (int l = 0; l < EXACT_ALL; l++)
-        {
+        FOR(l, EXACT_ALL) {
             if (l < from || l >= end) continue;
             const f64 t = w->sum[l] + r, q = t - w->sum[l];
             w->sum[l] = t;
@@ -243,8 +238,7 @@ fn u32 exact_top(LOCAL u32 *bins, u32 most)
 fn void exact_take(exact_lane *w, f64 *v, exact_mode mode, LOCAL u32 *bins)
 {
     u32 most = 0;
-    UNROLL for (int k = 0; k < EXACT_VALUES; k++)
-        most = HIGH_OF(v[k]) > most ? HIGH_OF(v[k]) : most;
+    FOR(k, EXACT_VALUES) most = HIGH_OF(v[k]) > most ? HIGH_OF(v[k]) : most;
 
     if (mode == EXACT_LOOK) {
         if (most > w->limit) w->limit = most;
@@ -373,8 +367,7 @@ typedef struct {
 
 fn void exact_words(u32 *word, GLOBAL const exact_pack *from, i64 j, int lanes, i64 packs)
 {
-    UNROLL for (int k = 0; k < EXACT_PACKS; k++)
-    {
+    FOR(k, EXACT_PACKS) {
         exact_pack q;
         q.x = q.y = q.z = q.w = 0;
         if (j + k * lanes < packs) q = from[j + k * lanes];
@@ -402,7 +395,7 @@ fn void exact_add_packs(exact_lane *w, GLOBAL const u8 *x, GLOBAL const u8 *y, i
         {
             /* no items are left */
             if (h.mode != EXACT_WIDE && i && j + i * TL_SIZE / 16 * lanes >= packs) continue;
-            UNROLL for (int k = 0; k < EXACT_BATCH; k++)
+            FOR(k, EXACT_BATCH)
                 exact_item(w, v, k, WORD_VALUE(word, i + k), WORD_VALUE(second, i + k), h);
             exact_take(w, v, h.mode, h.bins);
         }
@@ -438,7 +431,7 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, exact_way h)
     f64 v[EXACT_VALUES];
     for (i64 j = h.lane; j < others; j += EXACT_BATCH * lanes) {
         f64 a[EXACT_BATCH], b[EXACT_BATCH];
-        UNROLL for (int k = 0; k < EXACT_BATCH; k++) /* all loads come before the first use */
+        FOR(k, EXACT_BATCH) /* all loads come before the first use */
         {
             const i64 other = j + k * lanes, near = other < others ? other : j,
                       i = near < head ? near : near + packed;
@@ -448,8 +441,7 @@ fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, exact_way h)
 #endif
         }
 
-        UNROLL for (int k = 0; k < EXACT_BATCH; k++)
-        {
+        FOR(k, EXACT_BATCH) {
             const int there = j + k * lanes < others;
             exact_item(w, v, k, there ? a[k] : 0, there ? b[k] : 0, h);
         }

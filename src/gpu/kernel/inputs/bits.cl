@@ -19,7 +19,7 @@ enum { LOADS = 4 };
 #define LOAD_WORDS(name, word) \
     fn void name(u64 *v, GLOBAL const u8 *x, const i64 *at) \
     { \
-        UNROLL for (int k = 0; k < LOADS; k++) v[k] = ((GLOBAL const word *)x)[at[k]]; \
+        FOR(k, LOADS) v[k] = ((GLOBAL const word *)x)[at[k]]; \
     }
 LOAD_WORDS(load_1, u8)
 LOAD_WORDS(load_2, u16)

@@ -64,17 +64,17 @@ fn void load_quads(pending *a, const int rows, batch b, i64 first)
     const i64 place = first + lane_index() * QUAD;
     GLOBAL const input_quad *x = (GLOBAL const input_quad *)(b.x + place * INPUT_BYTES);
 
-    UNROLL for (int r = 0; r < rows; r++) a[r].x = x[r * LANES];
+    FOR(r, rows) a[r].x = x[r * LANES];
 #if OP_INPUTS == 2
     GLOBAL const input_quad *y = (GLOBAL const input_quad *)(b.y + place * INPUT_BYTES);
-    UNROLL for (int r = 0; r < rows; r++) a[r].y = y[r * LANES];
+    FOR(r, rows) a[r].y = y[r * LANES];
 #endif
 #if TL_BITS
     GLOBAL const u8 *bits = b.x_there + ((b.x_bit + place) >> 3);
-    UNROLL for (int r = 0; r < rows; r++) a[r].bits = a[r].y_bits = bits[r * LANES * QUAD / 8];
+    FOR(r, rows) a[r].bits = a[r].y_bits = bits[r * LANES * QUAD / 8];
 #if OP_INPUTS == 2
     bits = b.y_there + ((b.y_bit + place) >> 3);
-    UNROLL for (int r = 0; r < rows; r++) a[r].y_bits = bits[r * LANES * QUAD / 8];
+    FOR(r, rows) a[r].y_bits = bits[r * LANES * QUAD / 8];
 #endif
 #endif
 }
@@ -106,16 +106,14 @@ fn void load_rows(elem (*e)[QUAD], const int rows, batch b, i64 start, i64 at, i
     if (at + rows * LANES * QUAD <= limit && can_load_e(b, start + at)) {
         pending a[8];
         load_quads(a, rows, b, start + at);
-        UNROLL for (int r = 0; r < rows; r++) take(e[r], a[r], b, start + at);
+        FOR(r, rows) take(e[r], a[r], b, start + at);
     } else {
-        UNROLL for (int r = 0; r < rows; r++)
-        {
+        FOR(r, rows) {
             const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
             if (limit <= 0) {
-                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;
+                FOR(k, QUAD) e[r][k] = NO_ELEMENT;
             } else if (!SKIPS || at + r * LANES * QUAD < limit) {
-                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] =
-                    element_at(b, start + (i + k < limit ? i + k : limit - 1));
+                FOR(k, QUAD) e[r][k] = element_at(b, start + (i + k < limit ? i + k : limit - 1));
             }
         }
     }
@@ -131,8 +129,7 @@ typedef pending strip[8];
 fn void load_dense(pending *a, batch b, i64 first) { load_quads(a, 8, b, first); }
 fn void fold_dense(state *v, const pending *a, batch b, i64 from, i64 at)
 {
-    UNROLL for (int r = 0; r < 8; r++)
-    {
+    FOR(r, 8) {
         const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
         elem e[QUAD];
         take(e, a[r], b, from + at);
@@ -149,13 +146,11 @@ fn void stage_beside(LOCAL elem *to, batch b, i64 first, int count)
     if (can_load_e(b, first)) {
         for (; at + ROW <= count; at += AT_A_TIME * ROW) {
             pending a[AT_A_TIME];
-            UNROLL for (int r = 0; r < AT_A_TIME; r++)
-            {
+            FOR(r, AT_A_TIME) {
                 if (at + (r + 1) * ROW <= count) load_quads(&a[r], 1, b, first + at + r * ROW);
             }
 
-            UNROLL for (int r = 0; r < AT_A_TIME; r++)
-            {
+            FOR(r, AT_A_TIME) {
                 elem e[QUAD];
                 quad q;
                 if (at + (r + 1) * ROW > count) continue;

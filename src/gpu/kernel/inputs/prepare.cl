@@ -144,8 +144,7 @@ enum { PREPARE_UNITS = 2 };
         for (i64 first = group_index() * TILE + thread_index(); first < units; first += step) { \
             unit v[PREPARE_UNITS], w[PREPARE_UNITS]; \
             u32 there[PREPARE_UNITS]; \
-            UNROLL for (int k = 0; k < PREPARE_UNITS; k++) \
-            { \
+            FOR(k, PREPARE_UNITS) { \
                 const i64 u = first + k * PREPARE_THREADS < units ? first + k * PREPARE_THREADS \
                                                                   : first, \
                           j = u * EACH; \
@@ -155,7 +154,7 @@ enum { PREPARE_UNITS = 2 };
                 if (x_aligned) { \
                     v[k] = *(GLOBAL const unit *)a; \
                 } else { \
-                    UNROLL for (int c = 0; c < EACH; c++) v[k].w[c] = a[c]; \
+                    FOR(c, EACH) v[k].w[c] = a[c]; \
                 } \
                 there[k] = bits_from(x, in + outer * x.outer, EACH); \
                 if (!pairs) continue; \
@@ -163,18 +162,16 @@ enum { PREPARE_UNITS = 2 };
                 if (y_aligned) { \
                     w[k] = *(GLOBAL const unit *)a; \
                 } else { \
-                    UNROLL for (int c = 0; c < EACH; c++) w[k].w[c] = a[c]; \
+                    FOR(c, EACH) w[k].w[c] = a[c]; \
                 } \
                 there[k] &= bits_from(y, in + outer * y.outer, EACH); \
             } \
-            UNROLL for (int k = 0; k < PREPARE_UNITS; k++) \
-            { \
+            FOR(k, PREPARE_UNITS) { \
                 const i64 u = first + k * PREPARE_THREADS; \
                 packed m; \
                 u32 counting = there[k]; \
                 if (u >= units) continue; \
-                UNROLL for (int c = 0; c < EACH; c++) \
-                { \
+                FOR(c, EACH) { \
                     word e = v[k].w[c], magnitude = (word)(e & ~sign); \
                     e = magnitude > (word)f.quiet_above ? (word)f.quiet \
                         : magnitude                     ? e \
@@ -189,8 +186,7 @@ enum { PREPARE_UNITS = 2 };
                 } \
                 ((GLOBAL packed *)to)[u] = m; \
                 if (!counts) continue; \
-                UNROLL for (int c = 0; c < EACH; c++) counts[u * EACH + c] = \
-                    (u8)(counting >> c & 1); \
+                FOR(c, EACH) counts[u * EACH + c] = (u8)(counting >> c & 1); \
             } \
         } \
         return units * EACH; \

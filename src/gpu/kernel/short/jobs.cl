@@ -112,8 +112,7 @@ fn void find_begins(const segmented *f, const warp_tile *w)
     enum { EACH = SEGMENTED_SEQUENCES / LANES };
     const int lane = lane_index();
     u32 before[EACH], sum = 0;
-    UNROLL for (int k = 0; k < EACH; k++)
-    {
+    FOR(k, EACH) {
         const int j = lane * EACH + k;
         const i64 n = f->offsets[j < w->all ? j + 1 : 0] - f->offsets[j < w->all ? j : 0];
         before[k] = sum;
@@ -141,7 +140,7 @@ fn void find_begins(const segmented *f, const warp_tile *w)
 
     WARP_BARRIER();
 #endif
-    UNROLL for (int k = 0; k < EACH; k++) w->begin[lane * EACH + k] = to - sum + before[k];
+    FOR(k, EACH) w->begin[lane * EACH + k] = to - sum + before[k];
     if (lane == LANES - 1) w->begin[SEGMENTED_SEQUENCES] = to;
     WARP_BARRIER();
 }
@@ -165,8 +164,7 @@ fn int find_lane_jobs(const segmented *f, const warp_tile *w)
     u32 begin[PASSES];
     fits = 1;
 
-    UNROLL for (int k = 0; k < PASSES; k++)
-    {
+    FOR(k, PASSES) {
         const int j = k * LANES + lane, end = (k + 1) * LANES < all ? (k + 1) * LANES : all;
         const i64 at = f->offsets[j < all ? j : all];
         begin[k] = (u32)(at - f->offsets[0]);
@@ -183,7 +181,7 @@ fn int find_lane_jobs(const segmented *f, const warp_tile *w)
     }
 
     if (fits) {
-        UNROLL for (int k = 0; k < PASSES; k++) w->begin[k * LANES + lane] = begin[k];
+        FOR(k, PASSES) w->begin[k * LANES + lane] = begin[k];
         if (lane == 0) w->begin[SEGMENTED_SEQUENCES] = (u32)(f->offsets[all] - f->offsets[0]);
         WARP_BARRIER();
     }

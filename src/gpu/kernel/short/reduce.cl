@@ -78,31 +78,27 @@ fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left
     const int rows = left >> ROW_LOG, at = lane_index() * QUAD, part_at = rows * ROW_e + at;
     GLOBAL const u8 *from = b.x + first * TL_SIZE;
 
-    UNROLL for (int r = 0; r < ROWS_E; r++)
-    {
-        UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;
+    FOR(r, ROWS_E) {
+        FOR(k, QUAD) e[r][k] = NO_ELEMENT;
     }
 
-    UNROLL for (int k = 0; k < QUAD; k++) part[k] = NO_ELEMENT;
+    FOR(k, QUAD) part[k] = NO_ELEMENT;
 
     /* PoCL 5.0 aborts over both branches */
     if (SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0) {
         GLOBAL const elem *x = (GLOBAL const elem *)from;
-        UNROLL for (int r = 0; r < ROWS_E - 1; r++)
-        {
+        FOR(r, ROWS_E - 1) {
             if (r < rows) {
-                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = x[at + r * ROW_e + k];
+                FOR(k, QUAD) e[r][k] = x[at + r * ROW_e + k];
             }
         }
 
-        UNROLL for (int k = 0; k < QUAD; k++)
-        {
+        FOR(k, QUAD) {
             if (part_at + k < left) part[k] = x[part_at + k];
         }
     } else {
         const i64 step = b.stride * TL_SIZE;
-        UNROLL for (int r = 0; r < ROWS_E - 1; r++)
-        {
+        FOR(r, ROWS_E - 1) {
             if (r < rows) put_quad(e[r], gather(from, step, at + r * ROW_e, left));
         }
 
@@ -117,7 +113,7 @@ fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL 
     const i64 first = i + lane_index() * QUAD;
     state left[5], q[QUAD];
 
-    UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(e[k], first + k, p);
+    FOR(k, QUAD) q[k] = lift_e(e[k], first + k, p);
     const state two = TWIN(q[0], q[1], 1);
     row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
     maybe start = row_start_e(before, i, QUAD, left);

@@ -129,8 +129,7 @@ fn void lane_scan_one(placing t, LOCAL const elem *x, int at, int n, maybe v)
         }
 
         s[GROUP] = start[0];
-        UNROLL for (int j = 0; j < GROUP; j++)
-        {
+        FOR(j, GROUP) {
             if (i + j < n) put_result(t, i + j, t.exclusive ? s[j] : s[j + 1]);
         }
     }
@@ -287,7 +286,7 @@ KERNEL_OF(scan_by_warp)
             /* rows[0]: S before the chunk; scan_row needs the nodes v and S after it */
             rows[0] = before;
             row.at = at, row.after = after.s;
-            UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(row, e[r], r, rows, stack, box);
+            FOR(r, ROWS_E) scan_row(row, e[r], r, rows, stack, box);
             before = after;
         }
     }

@@ -80,19 +80,18 @@ fn void load_group(elem *e, LOCAL const elem *x, int p)
     LOCAL const unit *from = (LOCAL const unit *)(x + p - off);
     elem v[UNITS * UNIT];
 
-    UNROLL for (int u = 0; u < UNITS; u++)
-    {
+    FOR(u, UNITS) {
         const unit w = from[u];
-        UNROLL for (int k = 0; k < UNIT; k++) v[u * UNIT + k] = w.v[k];
+        FOR(k, UNIT) v[u * UNIT + k] = w.v[k];
     }
 
     UNROLL for (int k = 0; k + 1 < UNITS * UNIT; k++) v[k] = off & 1 ? v[k + 1] : v[k];
 #if TL_SIZE == 4
-    UNROLL for (int k = 0; k < GROUP; k++) v[k] = off & 2 ? v[k + 2] : v[k];
+    FOR(k, GROUP) v[k] = off & 2 ? v[k + 2] : v[k];
 #endif
-    UNROLL for (int k = 0; k < GROUP; k++) e[k] = v[k];
+    FOR(k, GROUP) e[k] = v[k];
 #else /* smaller elements: single loads are faster */
-    UNROLL for (int k = 0; k < GROUP; k++) e[k] = x[p + k];
+    FOR(k, GROUP) e[k] = x[p + k];
 #endif
 }
 
@@ -225,7 +224,7 @@ fn passes next_passes(const segmented *f, const warp_tile *w, int done, batch b)
  * selects. */
 fn void lane_load(elem *e, LOCAL const elem *x, int p)
 {
-    UNROLL for (int k = 0; k < GROUP; k++) e[k] = x[p + k];
+    FOR(k, GROUP) e[k] = x[p + k];
 }
 
 /* A lane keeps one node for each power of two of its groups. */
@@ -239,9 +238,8 @@ fn maybe lane_fold(LOCAL const elem *x, int at, int n, par p)
     state node[LANE_NODES];
     maybe v = nothing(p);
 
-    UNROLL for (int l = 0; l < LANE_NODES; l++) node[l] = v.s;
-    UNROLL for (int k = 0; k < LANE_GROUPS; k++)
-    {
+    FOR(l, LANE_NODES) node[l] = v.s;
+    FOR(k, LANE_GROUPS) {
         if (k < groups) {
             elem e[GROUP];
             int l = 0;

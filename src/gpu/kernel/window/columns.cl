@@ -69,8 +69,7 @@ fn void fold_step(const rings *r, state *v, int w)
         LOCAL const state *const late = r->ring + (base + near_ - part) * LANES;
         LOCAL const state *const early = r->ring + (base + far_ + STEP - part) * LANES;
 
-        UNROLL for (int c = 0; c < STEP; c++)
-        {
+        FOR(c, STEP) {
             const state s = (c < part ? early : late)[c * LANES];
             v[c] = k == r->top ? s : COMBINE(v[c], s, w >> (k + 1) << (k + 1), (i64)1 << k);
         }
@@ -81,18 +80,17 @@ fn void fold_step(const rings *r, state *v, int w)
  * needs. */
 fn void make_low_levels(rings *r, state *v, state last[LOW_LEVELS][STEP / 2], int *base)
 {
-    UNROLL for (int k = 0; k < LOW_LEVELS; k++)
-    {
+    FOR(k, LOW_LEVELS) {
         const int size = r->size[k];
         if (size) {
-            UNROLL for (int c = 0; c < STEP; c++) r->ring[(*base + r->at[k] + c) * LANES] = v[c];
+            FOR(c, STEP) r->ring[(*base + r->at[k] + c) * LANES] = v[c];
             ring_step(r, k, size);
             *base += size;
         }
 
         if (k < r->top) {
             state newest[STEP / 2];
-            UNROLL for (int i = 0; i < 1 << k; i++) newest[i] = v[STEP - (1 << k) + i];
+            FOR(i, 1 << k) newest[i] = v[STEP - (1 << k) + i];
             UNROLL for (int c = STEP - 1; c >= 0; c--)
             {
                 const int far_ = c - (1 << k);
@@ -100,7 +98,7 @@ fn void make_low_levels(rings *r, state *v, state last[LOW_LEVELS][STEP / 2], in
                             1 << k);
             }
 
-            UNROLL for (int i = 0; i < 1 << k; i++) last[k][i] = newest[i];
+            FOR(i, 1 << k) last[k][i] = newest[i];
         }
     }
 }
@@ -114,11 +112,11 @@ fn void make_high_levels(rings *r, state *v, int base)
             r->ring + (base + (before_ < 0 ? before_ + size : before_)) * LANES;
         state left[STEP];
         if (k < r->top) {
-            UNROLL for (int c = 0; c < STEP; c++) left[c] = old[c * LANES];
+            FOR(c, STEP) left[c] = old[c * LANES];
         }
-        UNROLL for (int c = 0; c < STEP; c++) to[c * LANES] = v[c];
+        FOR(c, STEP) to[c * LANES] = v[c];
         if (k < r->top) {
-            UNROLL for (int c = 0; c < STEP; c++) v[c] = TWIN(left[c], v[c], (i64)1 << k);
+            FOR(c, STEP) v[c] = TWIN(left[c], v[c], (i64)1 << k);
         }
         ring_step(r, k, size);
         base += size;
@@ -146,12 +144,11 @@ fn void put_step(const column *o, i64 r, const state *v, int w, i64 first, par p
 #if OP_LANES == 1
     if (o->aligned && w >= o->least) {
         const real length = (real)w;
-        UNROLL for (int c = 0; c < STEP; c++) * (GLOBAL result *)(to + c * o->step) =
-            lower(v[c], length, first + c, p);
+        FOR(c, STEP) *(GLOBAL result *)(to + c * o->step) = lower(v[c], length, first + c, p);
         return;
     }
 #endif
-    UNROLL for (int c = 0; c < STEP; c++) put_column(o, r + c, v[c], w, first + c, p);
+    FOR(c, STEP) put_column(o, r + c, v[c], w, first + c, p);
 }
 
 /* Job: `each` results of 32 columns; the first result's index is a multiple of jump. fold: bit k is
@@ -182,18 +179,17 @@ KERNEL_OF(window_columns)
         o.to = place(out, b, s, 0), o.step = out.stride * (i64)RESULT_BYTES, o.least = least;
         o.aligned = ADDRESS(o.to) % sizeof(result) == 0, o.all = edges == WITH_EDGES && !valid;
         for (int k = 0; k <= r.top; k++) r.at[k] = 0;
-        UNROLL for (int k = 0; k < LOW_LEVELS; k++)
-        {
-            UNROLL for (int i = 0; i < STEP / 2; i++) last[k][i] = nothing(b.p).s;
+        FOR(k, LOW_LEVELS) {
+            FOR(i, STEP / 2) last[k][i] = nothing(b.p).s;
         }
 
         load_down(next, STEP, x, step, end - from);
         for (i64 j = from; j < end; j += STEP) {
             int base = 0;
-            UNROLL for (int c = 0; c < STEP; c++) e[c] = next[c];
+            FOR(c, STEP) e[c] = next[c];
             x += STEP * step;
             if (j + STEP < end) load_down(next, STEP, x, step, end - j - STEP);
-            UNROLL for (int c = 0; c < STEP; c++) v[c] = lift(e[c], j + c, b.p);
+            FOR(c, STEP) v[c] = lift(e[c], j + c, b.p);
             make_low_levels(&r, v, last, &base);
             make_high_levels(&r, v, base);
             const i64 q = j - on; /* the result whose window ends at element j */

@@ -48,15 +48,13 @@ fn void double_items(LOCAL state *z, LOCAL const tile *p, const int k)
     state next[THREAD_ITEMS];
     const int me = thread_index();
 
-    UNROLL for (int r = 0; r < THREAD_ITEMS; r++)
-    {
+    FOR(r, THREAD_ITEMS) {
         const int i = r * WINDOW_THREADS + me;
         if (i + (2 << k) <= p->beyond) next[r] = TWIN(z[i], z[i + (1 << k)], 1 << k);
     }
 
     BARRIER();
-    UNROLL for (int r = 0; r < THREAD_ITEMS; r++)
-    {
+    FOR(r, THREAD_ITEMS) {
         const int i = r * WINDOW_THREADS + me;
         if (i + (2 << k) <= p->beyond) z[i] = next[r];
     }
@@ -72,8 +70,7 @@ fn void cut_fold(LOCAL u8 *memory, cut_registers *r, LOCAL const tile *p, LOCAL 
 
     if (SKIPS && !cut_prefetches(p, l)) return;
 
-    UNROLL for (int o = 0; o < OUTPUTS; o++)
-    {
+    FOR(o, OUTPUTS) {
         const int j = o * WINDOW_THREADS + thread_index();
         const int c = l->of.valid ? j : j + (int)l->of.before;
         r->start[o] = j, r->length[o] = w;
@@ -82,11 +79,9 @@ fn void cut_fold(LOCAL u8 *memory, cut_registers *r, LOCAL const tile *p, LOCAL 
                        until_border(p, d, l->b, c), &l->of);
     }
 
-    UNROLL for (int k = 0; k < CUT_LEVELS; k++)
-    {
+    FOR(k, CUT_LEVELS) {
         if (SKIPS && w >> k == 0) continue;
-        UNROLL for (int o = 0; o < OUTPUTS; o++)
-        {
+        FOR(o, OUTPUTS) {
             const int length = r->length[o];
             if (o * WINDOW_THREADS + thread_index() < p->results && (length >> k & 1))
                 r->keep[k][o] = z[r->start[o] + (int)higher_bits(length, k)];
@@ -102,8 +97,7 @@ fn void cut_store(LOCAL u8 *memory, cut_registers *r, LOCAL const tile *p, LOCAL
 {
     if (SKIPS && !cut_prefetches(p, l)) return;
 
-    UNROLL for (int o = 0; o < OUTPUTS; o++)
-    {
+    FOR(o, OUTPUTS) {
         const int j = o * WINDOW_THREADS + thread_index(), length = r->length[o];
         if (j >= p->results || (l->of.valid && !length)) continue;
 

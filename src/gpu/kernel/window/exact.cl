@@ -69,7 +69,7 @@ fn line kept_line(line v, i64 i, par p)
         kept z[LINE];
     } from, to;
     from.all = v;
-    UNROLL for (int c = 0; c < LINE; c++) to.z[c] = keep(from.x[c], i + c, p);
+    FOR(c, LINE) to.z[c] = keep(from.x[c], i + c, p);
     return to.all;
 #else
     return v;
@@ -90,11 +90,9 @@ fn void load_aligned(const exact_tile *t, GLOBAL const elem *e, int from, int to
     ROLLED for (; u < last; u += LOADS * WINDOW_THREADS)
     {
         line v[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++) v[k] =
-            lines[lesser(u + k * WINDOW_THREADS, last - 1)];
+        FOR(k, LOADS) v[k] = lines[lesser(u + k * WINDOW_THREADS, last - 1)];
 
-        UNROLL for (int k = 0; k < LOADS; k++)
-        {
+        FOR(k, LOADS) {
             const int at = u + k * WINDOW_THREADS;
             if (at < last) to_lines[at] = kept_line(v[k], lo + at * LINE, t->p);
         }
@@ -262,8 +260,7 @@ fn void windows_of_run(state *v, const exact_tile *t, const exact_round *r, i64 
     v[RUN - 1] = state_of(x[RUN - 1], start + RUN - 1, t->p);
     UNROLL for (int j = RUN - 2; j >= 0; j--) v[j] =
         JOIN(state_of(x[j], start + j, t->p), v[j + 1]);
-    UNROLL for (int j = 0; j < RUN; j++)
-    {
+    FOR(j, RUN) {
         const state s = state_of(y[j], start + d + j, t->p);
         if (j || q.exists)
             q.s = JOIN(q.s, s);
@@ -284,8 +281,7 @@ fn void finish_round(const exact_launch *l, const exact_tile *t, const exact_rou
     BARRIER();
     if (active) {
         LOCAL result *results = (LOCAL result *)r->to + me * (RUN * VALUES);
-        UNROLL for (int j = 0; j < RUN; j++)
-        {
+        FOR(j, RUN) {
             results[j * VALUES] = lower(v[j], (real)l->width, start + j, t->p);
 #if OP_LANES == 2
             results[j * VALUES + 1] = lower_1(v[j], (real)l->width, start + j, t->p);

@@ -208,8 +208,7 @@ fn int slide_adds(slide_part s, i64 i) { return i >= s.from && i < s.end; }
 fn void slide_load(slide_items *e, const exact_launch *l, slide_part s, i64 item)
 {
     GLOBAL const elem *const x = (GLOBAL const elem *)l->b.x;
-    UNROLL for (int u = 0; u < SLIDE_ROWS; u++)
-    {
+    FOR(u, SLIDE_ROWS) {
         const i64 i = item + u * WINDOW_THREADS;
         if (slide_adds(s, i)) e->plus[u] = x[i];
         if (!slide_adds(s, i - l->width)) continue;
@@ -231,15 +230,14 @@ fn void slide_along(const exact_launch *l, LOCAL state *totals, i64 j0, i64 j1)
     /* a step begins with the last item of result j0 */
     i64 item = first + l->d - (l->d + SLIDE_STEP - 1) / SLIDE_STEP * SLIDE_STEP + t;
 
-    UNROLL for (int u = 0; u < SLIDE_ROWS; u++) next.plus[u] = next.minus[u] = NO_ELEMENT;
+    FOR(u, SLIDE_ROWS) next.plus[u] = next.minus[u] = NO_ELEMENT;
     slide_load(&next, l, s, item);
     for (int step = 0; item - t < after; item += SLIDE_STEP, step ^= 1) {
         LOCAL state *const sums = totals + step * LANES;
         state v[SLIDE_ROWS];
         e = next;
         slide_load(&next, l, s, item + SLIDE_STEP);
-        UNROLL for (int u = 0; u < SLIDE_ROWS; u++)
-        {
+        FOR(u, SLIDE_ROWS) {
             const i64 i = item + u * WINDOW_THREADS, old = i - l->width;
             v[u] = choose(slide_adds(s, i), lift(e.plus[u], i, l->b.p), none);
             v[u] = uncombine(v[u], choose(slide_adds(s, old), lift(e.minus[u], old, l->b.p), none));
@@ -249,8 +247,7 @@ fn void slide_along(const exact_launch *l, LOCAL state *totals, i64 j0, i64 j1)
         BARRIER();
 
         const state all = JOIN(before, fold_to_lane(sums[lane], 0));
-        UNROLL for (int u = 0; u < SLIDE_ROWS; u++)
-        {
+        FOR(u, SLIDE_ROWS) {
             const int k = u * SLIDE_WARPS + warp;
             const i64 start = item + u * WINDOW_THREADS - l->d, j = start - l->first;
             const state left = choose(k > 0, from_lane(all, k - 1, 0), before);

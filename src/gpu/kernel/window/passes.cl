@@ -48,15 +48,14 @@ fn node_places places_after(node_places at, int far)
  * compilers did not unroll loops whose end depends on an outer loop, and s was in local memory.) */
 fn void double_nodes(state *s, const int many, const int level, const int more)
 {
-    UNROLL for (int j = 0; j < many; j++) s[j] =
-        TWIN(s[j], s[j + (1 << level)], (i64)1 << (level + more));
+    FOR(j, many) s[j] = TWIN(s[j], s[j + (1 << level)], (i64)1 << (level + more));
 }
 
 /* s = the nodes of 2^k items for `many` neighbouring items, made of those at `at`. */
 fn void make_nodes(state *s, const int many, node_places at, const int k)
 {
     const int last = many + (1 << k);
-    UNROLL for (int j = 0; j < last - 1; j++) s[j] = at.z[j * at.pitch];
+    FOR(j, last - 1) s[j] = at.z[j * at.pitch];
     if (k > 0) double_nodes(s, last - 2, 0, at.more);
     if (k > 1) double_nodes(s, last - 4, 1, at.more);
     if (k > 2) double_nodes(s, last - 8, 2, at.more);
@@ -73,16 +72,15 @@ fn void fold_bit(state *y, int onto, const int many, node_places at, const int k
         state t[PASS_NODES];
         make_nodes(s, many, at, k - 1);
         make_nodes(t, many, places_after(at, 1 << (k - 1)), k - 1);
-        UNROLL for (int j = 0; j < many; j++) s[j] = TWIN(s[j], t[j], (i64)1 << (k - 1 + at.more));
+        FOR(j, many) s[j] = TWIN(s[j], t[j], (i64)1 << (k - 1 + at.more));
     } else {
         make_nodes(s, many, at, k);
     }
 
     if (onto) {
-        UNROLL for (int j = 0; j < many; j++) y[j] =
-            COMBINE(y[j], s[j], at.done, (i64)1 << (k + at.more));
+        FOR(j, many) y[j] = COMBINE(y[j], s[j], at.done, (i64)1 << (k + at.more));
     } else {
-        UNROLL for (int j = 0; j < many; j++) y[j] = s[j];
+        FOR(j, many) y[j] = s[j];
     }
 }
 
@@ -110,14 +108,14 @@ fn void pass_up(LOCAL state *to, LOCAL const state *x)
     state s[LAST - 1];
     const int i = thread_index() * PASS_RUN;
 
-    UNROLL for (int j = 0; j < LAST - 1; j++) s[j] = x[i + j];
+    FOR(j, LAST - 1) s[j] = x[i + j];
     double_nodes(s, LAST - 2, 0, 0);
     double_nodes(s, LAST - 4, 1, 0);
     double_nodes(s, LAST - 8, 2, 0);
     double_nodes(s, LAST - 16, 3, 0);
     if (PASS_LOG > 4) double_nodes(s, LAST - 32, 4, 0);
     BARRIER();
-    UNROLL for (int j = 0; j < PASS_RUN; j++) to[i + j] = s[j];
+    FOR(j, PASS_RUN) to[i + j] = s[j];
     BARRIER();
 }
 
@@ -134,7 +132,7 @@ fn void pass_rows(LOCAL state *z, LOCAL const tile *p, int bits)
             fold_each_bit(y, 0, PASS_ROWS, places_at(z + i, RADIX, PASS_LOG, 0), bits, PASS_TOP);
         BARRIER();
         if (active) {
-            UNROLL for (int j = 0; j < PASS_ROWS; j++) z[i + j * RADIX] = y[j];
+            FOR(j, PASS_ROWS) z[i + j * RADIX] = y[j];
         }
     }
 
@@ -147,9 +145,9 @@ fn void pass_low(LOCAL state *z, LOCAL const state *x, LOCAL const tile *p, int 
 {
     for (int i = thread_index() * PASS_LOW; i < p->results; i += WINDOW_THREADS * PASS_LOW) {
         state y[PASS_LOW];
-        UNROLL for (int j = 0; j < PASS_LOW; j++) y[j] = z[i + j];
+        FOR(j, PASS_LOW) y[j] = z[i + j];
         fold_each_bit(y, 1, PASS_LOW, places_at(x + i, 1, 0, done), bits, PASS_LOG - 1);
-        UNROLL for (int j = 0; j < PASS_LOW; j++) z[i + j] = y[j];
+        FOR(j, PASS_LOW) z[i + j] = y[j];
     }
     BARRIER();
 }
@@ -240,12 +238,11 @@ fn void store_strided(GLOBAL result *to, LOCAL const node *z, int count, i64 len
     int i = thread_index();
     for (; i + (MANY - 1) * WINDOW_THREADS < count; i += MANY * WINDOW_THREADS) {
         result x[MANY];
-        UNROLL for (int j = 0; j < MANY; j++)
-        {
+        FOR(j, MANY) {
             const int at = i + j * WINDOW_THREADS;
             x[j] = lower(z[at].s, (real)length, first + at, p);
         }
-        UNROLL for (int j = 0; j < MANY; j++) to[i + j * WINDOW_THREADS] = x[j];
+        FOR(j, MANY) to[i + j * WINDOW_THREADS] = x[j];
     }
     ROLLED for (; i < count; i += WINDOW_THREADS) to[i] = lower(z[i].s, (real)length, first + i, p);
 }

@@ -391,14 +391,12 @@ fn void load_items(LOCAL state *z, int quads, LOCAL const tile *p, const launch 
     for (int i = p->before + thread_index(); i <= last; i += AT_ONCE * WINDOW_THREADS) {
         elem e[AT_ONCE];
 
-        UNROLL for (int k = 0; k < AT_ONCE; k++)
-        {
+        FOR(k, AT_ONCE) {
             const int at = i + k * WINDOW_THREADS;
             e[k] = item_of(p, l, at < last ? at : last);
         }
 
-        UNROLL for (int k = 0; k < AT_ONCE; k++)
-        {
+        FOR(k, AT_ONCE) {
             const int at = i + k * WINDOW_THREADS;
             if (at <= last)
                 z[quads ? place_of(at) : at] = lift(e[k], number_of(l, item + at), l->b.p);

@@ -37,7 +37,7 @@ fn four get_four(LOCAL const four *z, int q)
     UNROLL for (int c = 0; c < QUAD; c += STATES_EACH)
     {
         const unit16 t = *(LOCAL const unit16 *)&z[q].s[c ^ swizzle_of(q)];
-        UNROLL for (int k = 0; k < STATES_EACH; k++) v.s[c + k] = t.s[k];
+        FOR(k, STATES_EACH) v.s[c + k] = t.s[k];
     }
     return v;
 }
@@ -49,7 +49,7 @@ fn void put_four(LOCAL four *z, int q, four v)
     UNROLL for (int c = 0; c < QUAD && SWIZZLED; c += STATES_EACH)
     {
         unit16 t;
-        UNROLL for (int k = 0; k < STATES_EACH; k++) t.s[k] = v.s[c + k];
+        FOR(k, STATES_EACH) t.s[k] = v.s[c + k];
         *(LOCAL unit16 *)&z[q].s[c ^ swizzle_of(q)] = t;
     }
 }
@@ -99,12 +99,11 @@ fn void fold_two(LOCAL four *z, four *y, const levels *v)
     LOCAL four *const to = z + !(v->top & 1) * ARRAY_QUADS;
     if (!far) return;
 
-    UNROLL for (int m = 0; m < THREAD_QUADS; m++) put_four(to, quad_number(m), y[m]);
+    FOR(m, THREAD_QUADS) put_four(to, quad_number(m), y[m]);
     BARRIER();
-    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-    {
+    FOR(m, THREAD_QUADS) {
         const four right = four_at(to, quad_number(m) + (far >> 2), far & (QUAD - 1), m, FAR_BITS);
-        UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = TWIN(y[m].s[c], right.s[c], 1);
+        FOR(c, QUAD) y[m].s[c] = TWIN(y[m].s[c], right.s[c], 1);
     }
 }
 
@@ -120,12 +119,10 @@ fn void double_quads(LOCAL four *z, four *y, const levels *v, int from, int slot
         UNROLL for (int m = 0; m < THREAD_QUADS && (!TL_TABLE || k > from); m++)
             put_four(to, quad_number(m), y[m]);
         BARRIER();
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-        {
+        FOR(m, THREAD_QUADS) {
             const four right = four_at(to, quad_number(m) + (items >> 2),
                                        TL_TABLE ? items & (QUAD - 1) : 0, m, FAR_LEVEL);
-            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
-                TWIN(y[m].s[c], right.s[c], (i64)1 << (k + v->more));
+            FOR(c, QUAD) y[m].s[c] = TWIN(y[m].s[c], right.s[c], (i64)1 << (k + v->more));
         }
     }
     if (OVERLAPS && !v->kept) fold_two(z, y, v);
@@ -143,12 +140,12 @@ fn void fold_bits(LOCAL const four *z, four *y, const levels *v)
         const i64 before = v->more < 0 ? far >> -v->more : (i64)far << v->more;
         LOCAL const four *from = z + --slot * ARRAY_QUADS;
 
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-        {
+        FOR(m, THREAD_QUADS) {
             const four right = four_at(from, quad_number(m) + (items >> 2),
                                        items & (TL_TABLE ? QUAD - 1 : 2), m, FAR_BITS);
-            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
-                COMBINE(y[m].s[c], right.s[c], v->done + before, (i64)1 << (k + v->more));
+            FOR(c, QUAD)
+                y[m].s[c] =
+                    COMBINE(y[m].s[c], right.s[c], v->done + before, (i64)1 << (k + v->more));
         }
     }
 }
@@ -168,24 +165,21 @@ fn void fold_onto(four *y, int what, GLOBAL const four *states, const quad_place
     four high[THREAD_QUADS];
     if (what != FOLD_LAST_BITS && what != FOLD_RESULTS_ALONE) return;
 
-    UNROLL for (int m = 0; m < THREAD_QUADS; m++) high[m] =
-        states[at->exist >> m & 1 ? at->first + m * at->step : 0];
+    FOR(m, THREAD_QUADS) high[m] = states[at->exist >> m & 1 ? at->first + m * at->step : 0];
     if (what == FOLD_RESULTS_ALONE) {
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++) y[m] = high[m];
+        FOR(m, THREAD_QUADS) y[m] = high[m];
         return;
     }
 
-    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-    {
-        UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
-            COMBINE(high[m].s[c], y[m].s[c], v->done, (i64)1 << (v->top + v->more));
+    FOR(m, THREAD_QUADS) {
+        FOR(c, QUAD)
+            y[m].s[c] = COMBINE(high[m].s[c], y[m].s[c], v->done, (i64)1 << (v->top + v->more));
     }
 }
 
 fn void store_quads(GLOBAL four *states, const four *y, const quad_places *at)
 {
-    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-    {
+    FOR(m, THREAD_QUADS) {
         if (at->exist >> m & 1) states[at->first + m * at->step] = y[m];
     }
 }
@@ -221,9 +215,10 @@ fn void quads_load(LOCAL u8 *memory, LOCAL const tile *p, const launch *l)
         enum { MANY = QUAD_ITEMS / WINDOW_THREADS };
         elem e[MANY];
         const i64 item = p->lo + l->of.shift + me;
-        UNROLL for (int k = 0; k < MANY; k++) e[k] = DENSE_ITEM(p, l, me + k * WINDOW_THREADS);
-        UNROLL for (int k = 0; k < MANY; k++) z[k * WINDOW_THREADS + place_of(me)] =
-            lift(e[k], number_of(l, item + k * WINDOW_THREADS), l->b.p);
+        FOR(k, MANY) e[k] = DENSE_ITEM(p, l, me + k * WINDOW_THREADS);
+        FOR(k, MANY)
+            z[k * WINDOW_THREADS + place_of(me)] =
+                lift(e[k], number_of(l, item + k * WINDOW_THREADS), l->b.p);
     } else {
         load_items(z, 1, p, l);
     }
@@ -233,7 +228,7 @@ fn void quads_load(LOCAL u8 *memory, LOCAL const tile *p, const launch *l)
 fn void first_levels(four *y, four right, int top, LOCAL four *keep_1, int q)
 {
     const state one = TWIN(right.s[0], right.s[1], 1), two = TWIN(right.s[1], right.s[2], 1);
-    UNROLL for (int c = 0; c < 3; c++) y->s[c] = TWIN(y->s[c], y->s[c + 1], 1);
+    FOR(c, 3) y->s[c] = TWIN(y->s[c], y->s[c + 1], 1);
     y->s[3] = TWIN(y->s[3], right.s[0], 1);
     if (top > 1) {
         if (keep_1) put_four(keep_1, q, *y);
@@ -256,8 +251,7 @@ fn void quads_fold(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
 {
     LOCAL four *const z = (LOCAL four *)memory, *const y0 = first_array(memory, l);
     const levels v = levels_of(l);
-    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-    {
+    FOR(m, THREAD_QUADS) {
         const int q = quad_number(m);
         r->y[m] = get_four(y0, q);
         if (!TL_TABLE && v.top)
@@ -270,8 +264,7 @@ fn void quads_fold(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
 
     quad_places at;
     at.first = p->done / QUAD + thread_index(), at.step = WINDOW_THREADS, at.exist = 0;
-    UNROLL for (int m = 0; m < THREAD_QUADS; m++) at.exist |= (quad_number(m) * QUAD < p->results)
-                                                              << m;
+    FOR(m, THREAD_QUADS) at.exist |= (quad_number(m) * QUAD < p->results) << m;
     fold_onto(r->y, l->what, l->states, &at, &v);
     fold_bits(z, r->y, &v);
     if (l->what == FOLD_LEVEL) store_quads(l->states, r->y, &at);
@@ -285,15 +278,13 @@ fn void lower_quad(result *x, LOCAL const tile *p, LOCAL const borders *d, const
     const i64 w = length_in(l->of);
     const real length = (real)l->elements;
 
-    UNROLL for (int c = 0; c < QUAD; c++) x[c] =
-        lower(v->s[c], length, number_of(l, p->lo + q + c), l->b.p);
+    FOR(c, QUAD) x[c] = lower(v->s[c], length, number_of(l, p->lo + q + c), l->b.p);
     if (!p->inside && (l->b.flags & OFFSETS) && q < p->results) {
         const int cut = cut_windows(p, d, l->b, q, (int)w);
-        UNROLL for (int c = 0; c < QUAD; c++) x[c] = cut >> c & 1 ? empty(l->b.p) : x[c];
+        FOR(c, QUAD) x[c] = cut >> c & 1 ? empty(l->b.p) : x[c];
     } else if (!p->inside && !(l->b.flags & OFFSETS) && until_border_of_rows(p, q) < w + QUAD - 1) {
         /* For rows this is faster than cut_windows. */
-        UNROLL for (int c = 0; c < QUAD; c++) x[c] =
-            until_border_of_rows(p, q + c) < w ? empty(l->b.p) : x[c];
+        FOR(c, QUAD) x[c] = until_border_of_rows(p, q + c) < w ? empty(l->b.p) : x[c];
     }
 }
 #endif
@@ -313,8 +304,7 @@ fn void store_quad(LOCAL const tile *p, LOCAL const borders *d, const launch *l,
     }
 
     GLOBAL result *to = (GLOBAL result *)p->out + q;
-    UNROLL for (int c = 0; c < QUAD; c++)
-    {
+    FOR(c, QUAD) {
         if (q + c < p->results) to[c] = x[c];
     }
 #endif
@@ -328,13 +318,12 @@ fn void quads_store(LOCAL u8 *memory, quads_registers *r, LOCAL const tile *p,
     LOCAL four *const z = (LOCAL four *)memory;
 
     if (by_quads) {
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-            store_quad(p, d, l, quad_number(m) * QUAD, &r->y[m]);
+        FOR(m, THREAD_QUADS) store_quad(p, d, l, quad_number(m) * QUAD, &r->y[m]);
     }
     if (SKIPS && (by_quads || l->what == FOLD_LEVEL)) return;
 
     BARRIER();
-    UNROLL for (int m = 0; m < THREAD_QUADS; m++) put_four(z, quad_number(m), r->y[m]);
+    FOR(m, THREAD_QUADS) put_four(z, quad_number(m), r->y[m]);
     BARRIER();
     if (l->what != FOLD_LEVEL && !by_quads) store_items(p, d, l, (LOCAL const state *)z, 1);
 }

@@ -97,14 +97,13 @@ fn void load_single_items(LOCAL state *z, const column_tile *t, int wide, batch 
     {
         elem e[MANY];
         int row[MANY];
-        UNROLL for (int j = 0; j < MANY; j++)
-        {
+        FOR(j, MANY) {
             const int exists = a.row >= low && a.row < high && a.column < t->columns;
             GLOBAL const u8 *const at = x + (exists ? a.byte : low * t->down);
             e[j] = whole ? *(GLOBAL const elem *)at : load_bytes(at), row[j] = a.row;
             walk_on(&a);
         }
-        UNROLL for (int j = 0; j < MANY; j++)
+        FOR(j, MANY)
             z[place_of(thread_index() + (k + j) * WINDOW_THREADS)] =
                 lift(e[j], t->first + row[j], b.p);
     }
@@ -153,12 +152,12 @@ KERNEL_OF(window_rows)
 
         load_single_items((LOCAL state *)y0, &t, (int)l.pitch, l.b);
         BARRIER();
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++) y[m] = get_four(y0, quad_number(m));
+        FOR(m, THREAD_QUADS) y[m] = get_four(y0, quad_number(m));
         double_quads(z, y, &v, TABLE_LEVEL, 0, 1);
         BARRIER();
         fold_bits(z, y, &v);
         BARRIER();
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++) put_four(z, quad_number(m), y[m]);
+        FOR(m, THREAD_QUADS) put_four(z, quad_number(m), y[m]);
         BARRIER();
         store_single_items(&t, (LOCAL const state *)z, &l);
         BARRIER();
@@ -178,23 +177,19 @@ fn void load_columns(four *y, const column_tile *t, const launch *l)
 
     if (t->columns == QUAD && t->side == TL_SIZE && ADDRESS(x) % QUAD_ALIGN == 0 &&
         t->down % (i64)QUAD_ALIGN == 0 && item >= 0 && item + TILE_ROWS <= b.n) {
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++) e[m] =
-            *(GLOBAL const quad *)(x + m * ROWS_STEP * t->down);
+        FOR(m, THREAD_QUADS) e[m] = *(GLOBAL const quad *)(x + m * ROWS_STEP * t->down);
     } else {
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-        {
+        FOR(m, THREAD_QUADS) {
             const i64 at = item + t->row + m * ROWS_STEP, i = at < 0 ? 0 : at < b.n ? at : b.n - 1;
             e[m] = gather(x + (i - at + m * ROWS_STEP) * t->down, t->side, 0,
                           t->columns ? t->columns : 1);
         }
     }
 
-    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-    {
+    FOR(m, THREAD_QUADS) {
         elem each_[QUAD];
         put_quad(each_, e[m]);
-        UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] =
-            lift(each_[c], item + t->row + m * ROWS_STEP, b.p);
+        FOR(c, QUAD) y[m].s[c] = lift(each_[c], item + t->row + m * ROWS_STEP, b.p);
     }
 }
 
@@ -225,8 +220,7 @@ fn void store_columns(const column_tile *t, GLOBAL u8 *to, int i, const four *v,
     }
 #endif
 
-    UNROLL for (int c = 0; c < QUAD; c++)
-    {
+    FOR(c, QUAD) {
         maybe m;
         m.s = v->s[c], m.exists = whole;
         if (c < t->columns) store_maybe(to + c * l->out.row_stride * RESULT_BYTES, m, w, first, p);
@@ -242,8 +236,7 @@ fn void store_column_tile(const column_tile *t, const four *y, int many, const l
     const int dense = t->columns == QUAD && side == sizeof(result) &&
                       ADDRESS(to) % QUAD_OUT_ALIGN == 0 && down % (i64)QUAD_OUT_ALIGN == 0;
 
-    UNROLL for (int m = 0; m < THREAD_QUADS; m++)
-    {
+    FOR(m, THREAD_QUADS) {
         const int i = t->row + m * ROWS_STEP;
         if (i < many && t->columns && (l->of.edges == WITH_EDGES || (i >= t->low && i < t->high)))
             store_columns(t, to + m * ROWS_STEP * down, i, &y[m], dense, l);
@@ -272,8 +265,9 @@ KERNEL_OF(window_rows)
         at.first =
             (chunk * l.each + row) * quads + group * TILE_QUADS + thread_index() % TILE_QUADS;
         at.step = ROWS_STEP * quads, at.exist = 0;
-        UNROLL for (int m = 0; m < THREAD_QUADS; m++) at.exist |=
-            (row + m * ROWS_STEP < l.each && (at.first + m * at.step) * QUAD < stored) << m;
+        FOR(m, THREAD_QUADS)
+            at.exist |= (row + m * ROWS_STEP < l.each && (at.first + m * at.step) * QUAD < stored)
+                        << m;
 
         if (columns && (!SKIPS || l.what != FOLD_RESULTS_ALONE)) load_columns(y, &t, &l);
         UNROLL for (int m = 0; m < THREAD_QUADS && !columns; m++)

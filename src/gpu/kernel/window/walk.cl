@@ -97,8 +97,7 @@ fn void walk_copy(walk_prefetch *w, walk_source *x, int row, const launch *l)
 {
     const i64 step = walk_step(l);
     LOCAL node *const to = w->boxes + w->stage * BOX_NODES + place_outside();
-    UNROLL for (int u = 0; u < WALK_ROWS; u++)
-    {
+    FOR(u, WALK_ROWS) {
         if (row + u >= x->from && row + u < x->end)
             COPY_ALIGNED(NODE_ALIGN, to + u * BOX_ROW, x->at + u * step, NODE_BYTES);
     }
@@ -122,16 +121,16 @@ fn void walk_next(state z[WALK_ROWS], walk_prefetch *w, walk_lane *a, int row, c
     COPY_WAIT_BUT(WALK_STAGES - 2);
     BARRIER();
     walk_copy(w, &a->x, row + (WALK_STAGES - 1) * WALK_ROWS, l);
-    UNROLL for (int u = 0; u < WALK_ROWS; u++) z[u] = from[u * BOX_ROW].s;
+    FOR(u, WALK_ROWS) z[u] = from[u * BOX_ROW].s;
 }
 
 /* Takes results to the threads that store them. */
 fn void walk_back_out(state t[WALK_ROWS], walk_prefetch *w)
 {
     LOCAL node *const box = w->boxes + WALK_STAGES * BOX_NODES;
-    UNROLL for (int u = 0; u < WALK_ROWS; u++) box[place_inside() + u * BOX_ROW].s = t[u];
+    FOR(u, WALK_ROWS) box[place_inside() + u * BOX_ROW].s = t[u];
     BARRIER();
-    UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] = box[place_outside() + u * BOX_ROW].s;
+    FOR(u, WALK_ROWS) t[u] = box[place_outside() + u * BOX_ROW].s;
 }
 
 #else
@@ -145,10 +144,9 @@ fn void walk_load(elem e[WALK_ROWS], walk_source *x, int row, const launch *l)
 {
     const i64 step = walk_step(l);
     if (row >= x->from && row + WALK_ROWS <= x->end) {
-        UNROLL for (int u = 0; u < WALK_ROWS; u++) e[u] = *(GLOBAL const elem *)(x->at + u * step);
+        FOR(u, WALK_ROWS) e[u] = *(GLOBAL const elem *)(x->at + u * step);
     } else {
-        UNROLL for (int u = 0; u < WALK_ROWS; u++)
-        {
+        FOR(u, WALK_ROWS) {
             if (row + u >= x->from && row + u < x->end)
                 e[u] = *(GLOBAL const elem *)(x->at + u * step);
         }
@@ -161,7 +159,7 @@ fn void walk_load(elem e[WALK_ROWS], walk_source *x, int row, const launch *l)
 
 fn void walk_begin(walk_prefetch *w, walk_source *x, const launch *l)
 {
-    UNROLL for (int u = 0; u < WALK_ROWS; u++) w->e[0][u] = w->e[1][u] = NO_ELEMENT;
+    FOR(u, WALK_ROWS) w->e[0][u] = w->e[1][u] = NO_ELEMENT;
     walk_load(w->e[0], x, 0, l);
     walk_load(w->e[1], x, WALK_ROWS, l);
 }
@@ -169,8 +167,7 @@ fn void walk_begin(walk_prefetch *w, walk_source *x, const launch *l)
 fn void walk_next(state z[WALK_ROWS], walk_prefetch *w, walk_lane *a, int row, const int step,
                   const launch *l)
 {
-    UNROLL for (int u = 0; u < WALK_ROWS; u++) z[u] =
-        lift(w->e[step & 1][u], a->item + (row + u) * (i64)WALK_LANES, l->b.p);
+    FOR(u, WALK_ROWS) z[u] = lift(w->e[step & 1][u], a->item + (row + u) * (i64)WALK_LANES, l->b.p);
     walk_load(w->e[step & 1], &a->x, row + 2 * WALK_ROWS, l);
 }
 
@@ -180,8 +177,7 @@ fn void walk_back_out(state t[WALK_ROWS], walk_prefetch *w) {}
 /* Loads the states of WALK_ROWS rows that the walk folds onto. */
 fn void walk_load_high(node e[WALK_ROWS], walk_source *x, int row)
 {
-    UNROLL for (int u = 0; u < WALK_ROWS; u++)
-    {
+    FOR(u, WALK_ROWS) {
         if (row + u >= x->from && row + u < x->end) e[u] = ((GLOBAL const node *)x->at)[u * LANES];
     }
     x->at += WALK_ROWS * LANES * NODE_BYTES;
@@ -214,11 +210,10 @@ fn void walk_store(walk_lane *a, const state t[WALK_ROWS], int row, const launch
               cut_too = !MAKES_STATES && l->of.edges == WITH_EDGES && !l->of.valid;
 
     if (all) {
-        UNROLL for (int u = 0; u < WALK_ROWS; u++)
+        FOR(u, WALK_ROWS)
             walk_put(a->to + u * step, t[u], 1, a->first + (row + u) * (i64)WALK_LANES, l);
     } else {
-        UNROLL for (int u = 0; u < WALK_ROWS; u++)
-        {
+        FOR(u, WALK_ROWS) {
             const int r = row + u, whole = r >= a->whole && r < a->whole_end;
             if (r >= a->begin && r < a->end && (whole || cut_too))
                 walk_put(a->to + u * step, t[u], whole, a->first + r * (i64)WALK_LANES, l);
@@ -237,7 +232,7 @@ fn void walk_along(walk_lane a, LOCAL node *boxes, const launch *l)
 
     UNROLL for (int k = 0; k <= WALK_KEPT; k++) p.before_z[k] = p.before_t[k] = none;
     walk_clear(&p, boxes, none);
-    UNROLL for (int u = 0; u < WALK_ROWS; u++) high[0][u].s = high[1][u].s = none;
+    FOR(u, WALK_ROWS) high[0][u].s = high[1][u].s = none;
     ahead.boxes = boxes;
     walk_begin(&ahead, &a.x, l);
     if (WALK_KIND == WALK_LAST) walk_load_high(high[0], &a.high, 0);
@@ -250,8 +245,8 @@ fn void walk_along(walk_lane a, LOCAL node *boxes, const launch *l)
             state z[WALK_TOP + 1][WALK_ROWS], t[WALK_ROWS];
             walk_next(z[0], &ahead, &a, row + u0, step, l);
             walk_up(z, &p, u0, l);
-            UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] =
-                (WALK_KIND == WALK_LAST) ? high[step & 1][u].s : z[WALK_TOP][u];
+            FOR(u, WALK_ROWS)
+                t[u] = (WALK_KIND == WALK_LAST) ? high[step & 1][u].s : z[WALK_TOP][u];
             if (WALK_KIND == WALK_LAST)
                 walk_load_high(high[step & 1], &a.high, row + u0 + 2 * WALK_ROWS);
             if (WALK_KIND != WALK_LEVEL) walk_fold(t, z, &p, u0, l);

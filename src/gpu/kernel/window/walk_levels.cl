@@ -73,7 +73,7 @@ fn void walk_put_in(LOCAL node *box, LOCAL const node *before, const state now[W
                     const int k)
 {
     if (thread_index() >= WINDOW_THREADS - (1 << k)) box[-WINDOW_THREADS] = *before;
-    UNROLL for (int u = 0; u < WALK_ROWS; u++) box[u * WINDOW_THREADS].s = now[u];
+    FOR(u, WALK_ROWS) box[u * WINDOW_THREADS].s = now[u];
     BARRIER();
 }
 
@@ -156,19 +156,18 @@ fn void walk_clear(walk_history *p, LOCAL node *boxes, state none)
 fn void walk_up(state z[WALK_TOP + 1][WALK_ROWS], walk_history *p, const int row, const launch *l)
 {
     if (TL_NODES) ASSUME((real)walk_elements(l, 0) > num(1.0)); /* see plus_halves */
-    UNROLL for (int k = 0; k < NEAR; k++)
-    {
+    FOR(k, NEAR) {
         walk_share_z(p, z[k], k);
-        UNROLL for (int u = 0; u < WALK_ROWS; u++) z[k + 1][u] =
-            TWIN(walk_shifted_z(p, z[k], k, u), z[k][u], walk_elements(l, k));
+        FOR(u, WALK_ROWS)
+            z[k + 1][u] = TWIN(walk_shifted_z(p, z[k], k, u), z[k][u], walk_elements(l, k));
         p->last_z[k] = z[k][WALK_ROWS - 1];
     }
 
     UNROLL for (int k = NEAR; k < WALK_TOP; k++)
     {
-        UNROLL for (int u = 0; u < WALK_ROWS; u++) z[k + 1][u] =
-            TWIN(walk_back(p->before_z, p->rings_z, row + u, k - NEAR, z[k][u]), z[k][u],
-                 walk_elements(l, k));
+        FOR(u, WALK_ROWS)
+            z[k + 1][u] = TWIN(walk_back(p->before_z, p->rings_z, row + u, k - NEAR, z[k][u]),
+                               z[k][u], walk_elements(l, k));
     }
 }
 
@@ -184,14 +183,13 @@ fn void walk_fold(state t[WALK_ROWS], state z[WALK_TOP + 1][WALK_ROWS], walk_his
         if (!(w >> k & 1)) continue;
 
         if (k < NEAR) walk_share_t(p, t, k);
-        UNROLL for (int u = 0; u < WALK_ROWS; u++)
-        {
+        FOR(u, WALK_ROWS) {
             const state before = k >= NEAR
                                      ? walk_back(p->before_t, p->rings_t, row + u, k - NEAR, t[u])
                                      : walk_shifted_t(p, t, k, u);
             y[u] = COMBINE(before, walk_level_z(p, z, k, u), higher, walk_elements(l, k));
         }
         if (k < NEAR) p->last_t[k] = t[WALK_ROWS - 1];
-        UNROLL for (int u = 0; u < WALK_ROWS; u++) t[u] = y[u];
+        FOR(u, WALK_ROWS) t[u] = y[u];
     }
 }

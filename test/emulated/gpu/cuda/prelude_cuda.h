@@ -45,6 +45,7 @@ f64 sqrt(f64), fma(f64, f64, f64), fabs(f64);
 #define BOX_PARAMETER
 #define LOCAL_MEMORY emulated->local_memory
 #define UNROLL
+#define FOR(j, n) UNROLL for (int j = 0; j < (n); j++)
 #define ROLLED
 #define FOLLOW()
 #define LET_FOLLOW()
