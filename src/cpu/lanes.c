@@ -276,7 +276,8 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
               aligned =
                   ((uintptr_t)to->out | (uintptr_t)(to->step * buffers->result)) % STREAMED == 0,
               in_place = to->direct && (!to->stream || aligned),
-              lowers = straight && (in_place || !to->direct); /* without staging */
+              packed = straight && !in_place && !job->reverse && !job->plan->out && !to->q &&
+                       !to->pitch && to->col_step == 1 && to->step == width;
     k.to = 0;
     k.prefetch_distance = f->prefetch_distance;
 
@@ -290,7 +291,13 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
         k.x = job->reverse ? x + (k.m - 1) * k.stride * buffers->elem : x;
         if (job->reverse) k.stride = -k.stride;
 
-        if (lowers) {
+        const int lowers = !packed && straight && (in_place || !to->direct); /* without staging */
+        if (packed) { /* side by side, from registers to the first cache to their place */
+            k.packed = to->out + i * width * buffers->result;
+            k.out = buffers->r + (uintptr_t)k.packed % 64;
+            k.out_step = width;
+            k.stream = to->stream;
+        } else if (lowers) {
             k.out = target(buffers, to, i, &k.out_step);
             k.stream = in_place && to->stream;
             if (job->reverse) {
@@ -300,6 +307,7 @@ void tl_lanes_scan(tl_lanes_buffers *buffers, const tl_lanes_from *f, const tl_l
         }
 
         core->lanes_scan(&k, job->plan->par);
+        if (packed) continue;
         if (lowers) {
             const tl_matrix results = results_in_r(buffers, width);
             tl_lanes_store(buffers, to, &results, i, k.m);
