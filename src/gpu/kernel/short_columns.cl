@@ -148,7 +148,7 @@ fn void load_rows(part_rows *r, const int words, const int most, GLOBAL const u8
         {
             if (k < n) r->word[k] = *(GLOBAL const u32 *)x;
         }
-    } else if (most == PART && TL_SIZE >= 4) {
+    } else if (TL_SIZE >= 4 && most == PART) {
         load_column(r->e, PART, x, step);
     } else {
         load_few(r->e, most, x, step, n);
@@ -286,7 +286,7 @@ KERNEL_OF(short_columns)
     LOCAL state *const node = (LOCAL state *)LOCAL_MEMORY;
     VIEWS_OF_PARAMETERS;
     b.flags &= STATES; /* columns are not chosen by ids */
-    const int each = b.n < PART ? SHORT_EACH(b.n) : 0, by_words = WORD_LOG && words;
+    const int each = b.n < PART ? SHORT_EACH(b.n) : 0;
     if (each == 4)
         words ? words_of_thread(b, out, 4) : columns_of_thread(b, out, 4);
     else if (each == 2)
@@ -294,11 +294,13 @@ KERNEL_OF(short_columns)
     else if (each)
         words ? words_of_thread(b, out, 1) : columns_of_thread(b, out, 1);
 #ifdef TL_CUDA /* PoCL compiles two such calls wrongly (test_opencl.sh) */
+    else if (WORD_LOG && words && b.n < PART * (FEW_PARTS(sizeof(state)) + 1))
+        columns_of_few_parts(b, out, 1);
     else if (b.n < PART * (FEW_PARTS(sizeof(state)) + 1))
-        by_words ? columns_of_few_parts(b, out, 1) : columns_of_few_parts(b, out, 0);
+        columns_of_few_parts(b, out, 0);
     else if (PART_MORE(sizeof(state)) && more)
         parts_of_columns(b, out, (int)log, 0, (int)more, node);
-    else if (by_words)
+    else if (WORD_LOG && words)
         parts_of_columns(b, out, (int)log, 1, 0, node);
 #endif
     else
