@@ -58,8 +58,10 @@ plant division op/std.h 's:over_size\(a\.m2, f\):a.m2 * (num(1.0) / f):' 'operat
 flushed='operator mean, dtype f16, n = [0-9]+ .*tiny'
 if [[ $device == cuda:* ]]; then
     plant halves gpu/cuda/prelude_cuda.h 's/asm\("cvt\.f32\.f16 .*;/& r = (x \& 0x7c00) ? r : 0;/' "$flushed"
-else # PoCL
+elif "$TALLY_CLI" devices | grep -q "^$device .*PoCL"; then
     plant halves gpu/opencl/prelude_opencl.h 's/return (vload_half.*);/return (x \& 0x7c00) ? \1 : 0.0f;/' "$flushed"
+else
+    plant halves gpu/kernel/prelude_gpu.h 's/f32 f = (as_f32\(\(u32\)\(x & 0x7fff.*);/f32 f = (x \& 0x7c00) ? \1 : 0.0f;/' "$flushed"
 fi
 plant keys gpu/kernel/prelude_gpu.h 's/^fn ord flip\(ord b\).*/fn ord flip(ord b) { return b; }/' 'operator minmax, dtype f32, n = [0-9]+ '
 plant payload op/last.h 's/r\.x = x;/r.x = is_nan(x) ? elem_missing : x;/' 'operator last, dtype f32, n = [0-9]+ '
