@@ -15,7 +15,7 @@ typedef struct {
 
 static void use(const large *given)
 {
-    large a = *given, none = {.head = {.capacity = DIGITS_MOST}};
+    large a = *given, none = {.head = {.room = DIGITS_MOST}};
     tally_exact sum, again;
     double value;
     int64_t first;
@@ -34,7 +34,7 @@ static void use(const large *given)
         assert(!memcmp(&again, &sum, sizeof sum));
     }
     const tally_digits *const x = &given->head, *const y = &a.head;
-    large added = {.head = {.capacity = DIGITS_MOST}};
+    large added = {.head = {.room = DIGITS_MOST}};
     double other = 0;
     assert(!tally_digits_merge(&added.head, x, 1));
     value = 0;
@@ -52,18 +52,18 @@ static void use(const large *given)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    large given = {.head = {.capacity = 0}};
+    large given = {.head = {.room = 0}};
     if (tally_digits_sound(data, bytes)) {
         assert(bytes <= sizeof given);
         memcpy(&given, data, bytes);
-        given.head.capacity = DIGITS_MOST;
+        given.head.room = DIGITS_MOST;
         use(&given);
     }
     if (bytes == sizeof(tally_exact)) {
         tally_exact sum;
         memcpy(&sum, data, bytes);
         memset(&given, 0, sizeof given);
-        given.head.capacity = DIGITS_MOST;
+        given.head.room = DIGITS_MOST;
         assert(!tally_digits_merge_exact(&given.head, &sum, 1));
         use(&given);
         tally_exact settled = {{0}}, produced;

@@ -78,6 +78,14 @@
 #endif
 #ifndef TL_SHUFFLE /* gcc before 12 */
 #define TL_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (__typeof__((a) == (a))){__VA_ARGS__})
+#define TL_PAIR(a, b) \
+    ({ \
+        typedef __typeof__((a)[0]) pair __attribute__((vector_size(2 * sizeof(a)))); \
+        const __typeof__(a) halves[] = {a, b}; \
+        pair both; \
+        memcpy(&both, halves, sizeof both); \
+        both; \
+    })
 #endif
 
 /* near: into the first-level cache, else the second. A constant. */
