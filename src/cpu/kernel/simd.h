@@ -77,7 +77,18 @@
 #endif
 #endif
 #ifndef TL_SHUFFLE /* gcc before 12 */
-#define TL_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (__typeof__((a) == (a))){__VA_ARGS__})
+/* An integer of the size of x. The type of a == a may be a mask, which has no elements. */
+#define TL_INTEGER_LIKE(x) \
+    __builtin_choose_expr( \
+        sizeof(x) == 8, (int64_t)0, \
+        __builtin_choose_expr(sizeof(x) == 4, (int32_t)0, \
+                              __builtin_choose_expr(sizeof(x) == 2, (int16_t)0, (int8_t)0)))
+#define TL_SHUFFLE(a, b, ...) \
+    ({ \
+        typedef __typeof__(TL_INTEGER_LIKE((a)[0])) places \
+            __attribute__((vector_size(sizeof(a)))); \
+        __builtin_shuffle(a, b, (places){__VA_ARGS__}); \
+    })
 #define TL_PAIR(a, b) \
     ({ \
         typedef __typeof__((a)[0]) pair __attribute__((vector_size(2 * sizeof(a)))); \
