@@ -139,7 +139,8 @@ typedef struct {
     u32 word[PART];
 } part_rows;
 
-/* Loads n <= most <= PART rows. */
+/* Loads n <= most <= PART rows. The step is added, because the compiler would hold its multiples
+ * in registers. */
 fn void load_rows(part_rows *r, const int words, const int most, GLOBAL const u8 *x, i64 step,
                   int n)
 {
