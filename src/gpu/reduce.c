@@ -88,7 +88,7 @@ static int words_log(const tl_gpu_device *d, const tl_batch *b, const tl_results
               neighbours = b->row_stride == 1 && r->row_stride == 1 &&
                            (b->rows | b->stride) % (1 << log) == 0,
               aligned = (b->x.memory.address + (uint64_t)b->x.byte) % WORD == 0 &&
-                        (r->y.address + (uint64_t)r->byte) % (uint64_t)unit == 0,
+                        (b->n >= PART || (r->y.address + (uint64_t)r->byte) % (uint64_t)unit == 0),
               single = op->lanes == 1 && op->inputs == 1 && b->piece.gives == TL_VALUES;
     return log && op->elem_bytes << log == WORD && neighbours && aligned && single &&
                    d->gpu->calls->single_launch
