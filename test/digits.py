@@ -55,7 +55,8 @@ class Digits:
             del buffer
             if not capacity:
                 return
-            check(capacity > struct.unpack_from("<i", self.memory, 40)[0] and capacity <= 136, name, "room", capacity)
+            least = struct.unpack_from("<i", self.memory, 40)[0]
+            check(least < capacity <= 136, name, "room", capacity)
             self.memory.extend(bytes(48 + 8 * capacity - len(self.memory)))
             struct.pack_into("<i", self.memory, 40, capacity)
 

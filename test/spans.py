@@ -215,7 +215,8 @@ def netcdf(count):
     for k, (kind, keys) in enumerate(tries):
         how, low, high, closed, row = options(kind, [keys], keys[0] > keys[-1])
         want = windows(keys, low, high, closed, row)
-        code, out, message = run("--variable", "v%d" % k, "--axis", "d%d" % k, "--by", "d%d" % k, *how, "spans.nc")
+        axes = ("--variable", "v%d" % k, "--axis", "d%d" % k, "--by", "d%d" % k)
+        code, out, message = run(*axes, *how, "spans.nc")
         if "libnetcdf is not here" in message:
             return False
         what = "%s %s %s: %s" % (kind.name, list(map(str, keys)), " ".join(how), message)

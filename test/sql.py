@@ -118,7 +118,8 @@ for special in (False, True):
                 for row in run(query):
                     of = row[-1] or None
                     if of not in expected:
-                        expected[of] = [bits(v) for v in run("SELECT %s FROM t WHERE id IN (%s)" % (LIST, of))[0]]
+                        alone = run("SELECT %s FROM t WHERE id IN (%s)" % (LIST, of))[0]
+                        expected[of] = [bits(v) for v in alone]
                     check([bits(v) for v in row[:-1]] == expected[of], kind, frame, exclude, of)
 
 # states that are none, and damaged ones: an error or a value, never the end of the process

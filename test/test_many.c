@@ -123,7 +123,7 @@ static void put_part(parts_case *c, int k, int64_t at)
 }
 
 /* Compares the results of part k with those of the processors, of which `made` came before. */
-static void check_part(const parts_case *c, int k, int64_t produced)
+static void check_part(const parts_case *c, int k, int64_t done)
 {
     static char read[CAPACITY];
     const char *y = got + GUARD;
@@ -136,7 +136,7 @@ static void check_part(const parts_case *c, int k, int64_t produced)
                        read[GUARD + c->outs[k].n * o.result] == (char)0xa5),
               "%s: written beside the results of part %d of verb %d", o.op, k, c->verb);
     }
-    check_same(y, want + produced * o.result, c->outs[k].n, o.result,
+    check_same(y, want + done * o.result, c->outs[k].n, o.result,
                "%s %s: parts %lld %lld %lld %lld, part %d of verb %d, window %lld %lld %d of %lld",
                o.op, tally_dtype_name(o.dtype), (long long)lengths[0], (long long)lengths[1],
                (long long)lengths[2], (long long)lengths[3], k, c->verb, (long long)c->w.before,
@@ -187,10 +187,10 @@ static void check_parts_case(void)
                        (long long)lengths[2], (long long)lengths[3]);
             continue;
         }
-        int64_t produced = 0;
-        for (int k = 0; k < members; produced += c.outs[k++].n) check_part(&c, k, produced);
+        int64_t done = 0;
+        for (int k = 0; k < members; done += c.outs[k++].n) check_part(&c, k, done);
         const int64_t all = c.verb == 2 ? tally_window_length(c.all, &c.w) : c.all;
-        check(produced == all, "%lld results of %lld", (long long)produced, (long long)all);
+        check(done == all, "%lld results of %lld", (long long)done, (long long)all);
     }
 }
 
@@ -200,7 +200,7 @@ static void check_pushes(void)
     const int k = (int)check_below(members);
     const int64_t n = check_size(PART), cut = check_below(n + 1);
     char result[RESULT];
-    int64_t produced;
+    int64_t done;
     tally_stream *s;
     tally_fragment *left = NULL, *right = NULL;
     check_fill(x, o.dtype, n + 1, TL_DATA_PLAIN);
@@ -217,12 +217,11 @@ static void check_pushes(void)
                 check_ok(ctx,
                          tally_fragment_make(ctx, o.op, o.dtype, at, i * cut, length[i], &folded),
                          "folded"))
-                check_ok(ctx, tally_stream_push_folded(s, at, folded, results, &produced),
+                check_ok(ctx, tally_stream_push_folded(s, at, folded, results, &done),
                          "push of what was folded");
             else
-                check_ok(ctx, tally_stream_push(s, at, length[i], results, &produced), "push");
-            check(produced == length[i], "%lld results of %lld", (long long)produced,
-                  (long long)length[i]);
+                check_ok(ctx, tally_stream_push(s, at, length[i], results, &done), "push");
+            check(done == length[i], "%lld results of %lld", (long long)done, (long long)length[i]);
             tally_fragment_free(folded);
         }
         tally_stream_close(s);
@@ -248,11 +247,10 @@ static void check_pushes(void)
                          results = tally_flat(want, o.info.output, n);
         int64_t rest = 0;
         check_ok(cpu, tally_window(cpu, o.op, &all, &results, &w), "cpu");
-        if (check_ok(ctx, tally_stream_push(s, in[k].at, n, got, &produced),
+        if (check_ok(ctx, tally_stream_push(s, in[k].at, n, got, &done),
                      "a window's stream of device memory") &&
-            check_ok(ctx, tally_stream_finish(s, got + produced * o.result, &rest), "its end") &&
-            check(produced + rest == n, "%lld results of %lld", (long long)(produced + rest),
-                  (long long)n))
+            check_ok(ctx, tally_stream_finish(s, got + done * o.result, &rest), "its end") &&
+            check(done + rest == n, "%lld results of %lld", (long long)(done + rest), (long long)n))
             check_same(got, want, n, o.result, "%s: windows of a stream", o.op);
         tally_stream_close(s);
     }
@@ -285,7 +283,7 @@ static void check_refusals(void)
 {
     void *p;
     float y;
-    int64_t produced;
+    int64_t done;
     tally_times_info times, one;
     char words[96];
     tally_view parts[MEMBERS + 1], outs[MEMBERS + 1];
@@ -336,7 +334,7 @@ static void check_refusals(void)
     check(!tally_member(ctx, members) && !tally_member(ctx, -1), "a member past the last");
     check(tally_member(cpu, 0) == cpu && !tally_member(cpu, 1),
           "the member of a context of one device");
-    (void)produced;
+    (void)done;
 }
 
 static void check_string(const char *kind, const char *list, const char *words)

@@ -404,7 +404,7 @@ static void sequences_before_the_end(tally *ctx, const check_operator *o, const 
                       n = in->offsets ? in->offsets[r + 1] - at : in->n;
         const char *const x = (const char *)in->data + at * o->bytes;
         tl_spec_reduce((tl_spec_sequence){op, par, x, 1, n}, NULL, want + r * o->result);
-        /* the law takes n^2 steps: of some long ones, beside each other, so that every lane is one */
+        /* the law takes n^2 steps: of long ones some beside each other, so that each lane is one */
         if (n < 30 || r % 50 < 17 || r > rows - 20)
             tl_spec_scan((tl_spec_sequence){op, par, x, 1, n}, NULL, scanned + at * o->result);
     }
